@@ -8,6 +8,16 @@ from __future__ import annotations
 from numalign.exit_status import ExitStatus
 from numalign.values import NamedTuple
 
+REMEDIES = ("; fix: ", "; hint: ", "; allowed: ")
+"""What stands in a message before what to do: `fix` is certain, `hint` a guess, `allowed` lists what is right."""
+
+
+def parted(message: str) -> list[str]:
+    """Part a message: what is wrong, then each thing to do, which standard error gives a line of its own."""
+    for mark in REMEDIES:
+        message = message.replace(mark, f"\0{mark[2:]}")
+    return message.split("\0")
+
 
 class Notice(NamedTuple):
     """A warning: work goes on, but a person should know. Shown on standard error and in JSON."""
@@ -15,7 +25,7 @@ class Notice(NamedTuple):
     code: str
     """Stable, kebab-case."""
     message: str
-    """One line: what was seen, and what to do about it."""
+    """One line: what was seen, and what to do about it (`REMEDIES`), where `notices.py` does not say it."""
     path: str = ""
     """The file and field it is about, where there is one."""
 
@@ -24,7 +34,7 @@ class NumalignError(Exception):
     """Something outside numalign is wrong; shown as one line on standard error, without a traceback.
 
     Attributes:
-        message: what is wrong and what would be right, one line.
+        message: what is wrong, and what to do (`REMEDIES`), one line.
         where: `file`, `file:line` or `file:line: field.path`; empty when there is no such place.
     """
 

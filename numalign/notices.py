@@ -1,7 +1,7 @@
-"""The one table of warning codes: what each is, for standard error and for JSON (docs/json.md explains them).
+"""The one table of warning codes: what each is, and what to do, on standard error and in JSON (docs/json.md).
 
-A *warning* makes the answer doubtful, a *note* says what was passed over or taken for granted. Codes stay; new ones may
-come, here and in the table of docs/json.md.
+A *warning* makes the answer doubtful, a *note* says what was skipped or assumed. Codes stay; new ones come here and
+into the table of docs/json.md. A code without a fix says beside it why nothing is to be done, or where the fix is.
 """
 
 from __future__ import annotations
@@ -9,133 +9,145 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from numalign.errors import Notice, parted
+
 Level = Literal["warning", "note"]
 
-CODES: Mapping[str, Level] = {
+_HOST = "correct a machine file of this host (numalign discover --save FILE) and use it with --machine"
+
+CODES: Mapping[str, tuple[Level, str | None]] = {
     # Admissions.
-    "kubelet-panic": "warning",
-    "kubelet-hang": "warning",
-    "cpu-too-few": "warning",
-    "cpu-handed-out-twice": "warning",
-    "cpu-shared-pool-empty": "warning",
-    "memory-overdrawn": "warning",
-    "pod-level-unpinned": "warning",
-    "fit": "warning",
-    "device-missing": "warning",
-    "preempted": "warning",
-    "start-failed": "warning",
-    "beside-refused": "warning",
+    "kubelet-panic": ("warning", "keep the pod off this node: each restart meets the pod and crashes again"),
+    "kubelet-hang": ("warning", "keep the pod off this node; to end the hang, delete the pod and restart the kubelet"),
+    "cpu-too-few": ("warning", None),  # the message has the numbers; the kubelet has a bug here
+    "cpu-handed-out-twice": ("warning", None),  # a kubelet bug; the message says where
+    "cpu-shared-pool-empty": ("warning", "reserve a CPU (--reserved-cpus)"),
+    "memory-overdrawn": ("warning", None),  # the kubelet has a bug here; numalign explain shows who holds the memory
+    "pod-level-unpinned": ("warning", "set requests and limits in each container, and remove spec.resources"),
+    "fit": ("warning", None),  # numalign explain finds a fix for the pod
+    "device-missing": ("warning", None),  # the message names the similar resource or the flag
+    "preempted": ("warning", None),  # the scheduler's own choice
+    "start-failed": ("warning", "numalign config check shows a configuration that starts"),
+    "beside-refused": ("warning", None),  # the pod is not on the node, and numalign explain finds a fix for it
     # Inputs.
-    "no-pod": "note",
-    "no-manifest": "note",
-    "template-source": "warning",
-    "replicas": "note",
-    "finished": "note",
-    "file-twice": "note",
-    "beside-passed-over": "note",
-    "approximation": "warning",
-    "kustomize-source": "warning",
-    "folder-below": "note",
-    "unknown-field": "warning",
-    "settings-incomplete": "warning",
-    "settings-of-the-machine": "note",
-    "kubelet-unused": "note",
-    "baseline-gone": "note",
-    "settings-foreign": "warning",
-    "setting-ignored": "note",
-    "policy-default": "note",
-    "unknown-gate": "warning",
+    "no-pod": ("note", None),  # a document without a pod changes no answer
+    "no-manifest": ("note", None),  # a file without a manifest changes no answer
+    "template-source": ("warning", "render the template first"),
+    "replicas": ("note", None),  # the message names the flag
+    "finished": ("note", None),  # an ended pod holds nothing
+    "file-twice": ("note", None),  # reading a file once is what was meant
+    "beside-passed-over": ("note", None),  # pods of other nodes hold nothing here
+    "approximation": ("warning", "for an exact answer, use the pod from the cluster: kubectl get pod NAME -o json"),
+    "kustomize-source": ("warning", None),  # the message has the command
+    "folder-below": ("note", None),  # the message names the folder
+    "unknown-field": ("warning", "correct or remove the field"),
+    "settings-incomplete": ("warning", None),  # the message names the missing flag, where one is missing
+    "settings-of-the-machine": ("note", None),  # the machine file has these settings on purpose
+    "kubelet-unused": ("note", "remove the kubelet flags"),
+    "baseline-gone": ("note", None),  # the message names the flag
+    "settings-foreign": ("warning", "check that the configuration is of this node"),
+    "setting-ignored": ("note", "remove the setting"),
+    "policy-default": ("note", "add --policy single-numa-node"),
+    "unknown-gate": ("warning", "remove the feature gate, or name the kubelet with --kubelet-version"),
     # Nodes in use.
-    "node-not-known": "warning",
-    "snapshot-incomplete": "warning",
-    "node-part-unreadable": "warning",
-    "node-settings-unknown": "warning",
-    "node-release-unknown": "warning",
-    "node-file-odd": "warning",
-    "checksum-ignored": "warning",
-    "node-files-changing": "warning",
-    "device-nodes-unknown": "warning",
-    "flag-unreadable": "warning",
+    "node-not-known": ("warning", "name a source that has it, or add flags"),
+    "snapshot-incomplete": ("warning", "run the command as root"),
+    "node-part-unreadable": ("warning", "run the command as root"),
+    "node-settings-unknown": ("warning", "add --kubelet-config FILE"),
+    "node-release-unknown": ("warning", "name a known release (--kubelet-version)"),
+    "node-file-odd": ("warning", "numalign status shows the files and what to do"),
+    "checksum-ignored": ("warning", None),  # asked for with --ignore-checksums
+    "node-files-changing": ("warning", "run the command again"),
+    "device-nodes-unknown": ("warning", "name the NUMA nodes in a machine file (--machine FILE)"),
+    "flag-unreadable": ("warning", "name the setting with a flag of numalign"),
     # Claims.
-    "no-claim": "note",
-    "no-classes": "warning",
-    "no-driver": "note",
-    "claim-cpus-doubtful": "warning",
-    "trace-made": "note",
-    "trace-passed-over": "note",
+    "no-claim": ("note", None),  # a document without a claim changes no answer
+    "no-classes": ("warning", "add the classes: kubectl get resourceslices,deviceclasses -A -o json"),
+    "no-driver": ("note", None),  # only drivers publish devices
+    "claim-cpus-doubtful": ("warning", None),  # the slices do not hold more
+    "trace-made": ("note", None),  # what the trace omits is assumed, and the message says how
+    "trace-passed-over": ("note", None),  # such rows use nothing
     # Earlier kubelets.
-    "history-gate": "note",
-    "history-kubelet-version": "note",
+    "history-gate": ("note", None),  # numalign assumes what the release needs
+    "history-kubelet-version": ("note", None),  # asked for with --kubelet-version
     # Machine files.
-    "node-id": "warning",
-    "distances-long": "warning",
-    "distances-partial": "warning",
-    "hugepages-exceed": "warning",
-    "no-cpus": "warning",
-    "no-memory": "warning",
-    "device-node": "warning",
-    "preferred-unknown": "warning",
+    "node-id": ("warning", "use node ids 0-63, or policy none"),
+    "distances-long": ("warning", "write one distance for each NUMA node"),
+    "distances-partial": ("warning", "write distances for all NUMA nodes, or for none"),
+    "hugepages-exceed": ("warning", "lower the huge pages, or raise the memory of the node"),
+    "no-cpus": ("warning", "add cpus to a NUMA node"),
+    "no-memory": ("warning", "add memory to a NUMA node"),
+    "device-node": ("warning", "correct the NUMA node of the device"),
+    "preferred-unknown": ("warning", "correct the ids of the set"),
     # Hosts.
-    "host": "warning",
-    "cpus-unseen": "warning",
-    "cpu-count": "warning",
-    "socket-count": "warning",
-    "cores-differ": "warning",
-    "sockets-differ": "warning",
-    "memory-unknown": "warning",
-    "total-memory-unknown": "warning",
-    "no-numa-nodes": "warning",
-    "cpus-without-topology": "warning",
-    "uncore-caches-unseen": "warning",
-    "uncore-caches-mixed": "warning",
-    "distances-by-position": "warning",
-    "distances-incomplete": "warning",
-    "many-numa-nodes": "warning",
-    "node-ids-out-of-range": "warning",
-    "inconsistent": "warning",
-    "topology-missing": "warning",
-    "cpus-guessed": "warning",
-    "cores-guessed": "warning",
-    "nodes-overlap": "warning",
-    "package-maps-wrong": "warning",
-    "distances-unusable": "warning",
-    "list-unreadable": "warning",
-    "pci-incomplete": "warning",
-    "pci-unreadable": "warning",
-    "device-node-unknown": "warning",
+    "host": ("warning", "numalign doctor shows what is readable"),
+    "cpus-unseen": ("warning", _HOST),
+    "cpu-count": ("warning", _HOST),
+    "socket-count": ("warning", _HOST),
+    "cores-differ": ("warning", _HOST),
+    "sockets-differ": ("warning", _HOST),
+    "memory-unknown": ("warning", _HOST),
+    "total-memory-unknown": ("warning", _HOST),
+    "no-numa-nodes": ("warning", _HOST),
+    "cpus-without-topology": ("warning", _HOST),
+    "uncore-caches-unseen": ("warning", _HOST),
+    "uncore-caches-mixed": ("warning", _HOST),
+    "distances-by-position": ("warning", _HOST),
+    "distances-incomplete": ("warning", _HOST),
+    "many-numa-nodes": ("warning", None),  # the message names the option
+    "node-ids-out-of-range": ("warning", "use policy none on this host"),
+    "inconsistent": ("warning", _HOST),
+    "topology-missing": ("warning", _HOST),
+    "cpus-guessed": ("warning", _HOST),
+    "cores-guessed": ("warning", _HOST),
+    "nodes-overlap": ("warning", _HOST),
+    "package-maps-wrong": ("warning", _HOST),
+    "distances-unusable": ("warning", _HOST),
+    "list-unreadable": ("warning", _HOST),
+    "pci-incomplete": ("warning", _HOST),
+    "pci-unreadable": ("warning", "run the command as root"),
+    "device-node-unknown": ("warning", "name the NUMA nodes in a machine file (--machine FILE)"),
     # Clusters.
-    "nrt-version": "note",
-    "nrt-name": "warning",
-    "nrt-policy-ignored": "note",
-    "nrt-policy-old": "warning",
-    "nrt-policy-unknown": "warning",
-    "nrt-policy-contradicted": "warning",
-    "nrt-attribute-unknown": "warning",
-    "nrt-zone-name": "warning",
-    "nrt-zone-type": "note",
-    "nrt-zone-parent": "warning",
-    "nrt-zone-twice": "warning",
-    "nrt-no-zone": "warning",
-    "nrt-no-costs": "note",
-    "nrt-cost-unknown": "note",
-    "nrt-amount-negative": "warning",
-    "nrt-amount-odd": "warning",
-    "nrt-amount-missing": "warning",
-    "nrt-assumed": "note",
-    "nrt-stale": "warning",
-    "topology-left-out": "note",
-    "slices-left-out": "note",
-    "topology-contradicted": "warning",
-    "machine-unknown": "warning",
-    "pods-replayed": "warning",
-    "pods-passed-over": "note",
-    "objects-passed-over": "note",
+    "nrt-version": ("note", None),  # the two versions have the same fields
+    "nrt-name": ("warning", "write the name in lower case"),
+    "nrt-policy-ignored": ("note", "remove the field, or write the attribute topologyManagerPolicy"),
+    "nrt-policy-old": ("warning", "write the attributes topologyManagerPolicy and topologyManagerScope"),
+    "nrt-policy-unknown": ("warning", "write a known policy"),
+    "nrt-policy-contradicted": ("warning", "write the same policy in both places"),
+    "nrt-attribute-unknown": ("warning", "correct the value of the attribute"),
+    "nrt-zone-name": ("warning", "name the zone node-NUMBER"),
+    "nrt-zone-type": ("note", None),  # zones of other types are allowed
+    "nrt-zone-parent": ("warning", "remove the parent of the zone"),
+    "nrt-zone-twice": ("warning", "remove one of the zones"),
+    "nrt-no-zone": ("warning", "write a zone of type Node for each NUMA node"),
+    "nrt-no-costs": ("note", None),  # costs are optional
+    "nrt-cost-unknown": ("note", None),  # readers ignore the cost
+    "nrt-amount-negative": ("warning", "publish the object again"),
+    "nrt-amount-odd": ("warning", "publish the object again"),
+    "nrt-amount-missing": ("warning", "publish the object again"),
+    "nrt-assumed": ("note", None),  # the object has no more; --machine-of adds the hardware
+    "nrt-stale": ("warning", "publish the object again"),
+    "topology-left-out": ("note", None),  # the object has no more
+    "slices-left-out": ("note", None),  # the slices have no more
+    "topology-contradicted": ("warning", "publish both objects again"),
+    "machine-unknown": ("warning", "add --machine-of LABEL=VALUE:MACHINE"),
+    "pods-replayed": ("warning", "add a snapshot of the node, which has the places"),
+    "pods-passed-over": ("note", None),  # such pods hold nothing
+    "objects-passed-over": ("note", None),  # objects of other kinds change no answer
     # Files that were written.
-    "hard-links": "warning",
-    "owner-changed": "warning",
+    "hard-links": ("warning", "write to a new name, or make the links again"),
+    "owner-changed": ("warning", "restore the owner with chown"),
 }
 
 
 def level(code: str) -> Level:
     """Tell how much a code weighs; one that nobody entered here weighs as much as any."""
-    return CODES.get(code, "warning")
+    return CODES[code][0] if code in CODES else "warning"
+
+
+def with_fix(notice: Notice) -> Notice:
+    """Add to a notice what to do, where its own words do not say it."""
+    _, fix = CODES.get(notice.code, ("warning", None))
+    if fix is None or len(parted(notice.message)) > 1:
+        return notice
+    return notice._replace(message=f"{notice.message}; fix: {fix}")

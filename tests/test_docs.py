@@ -95,6 +95,17 @@ def test_every_code_of_a_warning_is_in_the_table_and_documented() -> None:
     assert documented("## Codes of warnings") == set(CODES)
 
 
+def test_every_code_has_a_fix_or_says_why_none() -> None:
+    table = (ROOT / "numalign/notices.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'^    "([a-z0-9-]+)": \("\w+", (?:"|_HOST)', table, re.M)) == {
+        code for code, (_, fix) in CODES.items() if fix is not None
+    }
+    assert set(re.findall(r'^    "([a-z0-9-]+)": \("\w+", None\),  # \w', table, re.M)) == {
+        code for code, (_, fix) in CODES.items() if fix is None
+    }
+    assert all(fix is None or fix.strip() for _, fix in CODES.values())
+
+
 def test_pods_in_quick_succession_are_told_among_what_is_not_replayed() -> None:
     text = (ROOT / "docs/history.md").read_text(encoding="utf-8")
     _, _, rest = text.partition("### What is not replayed of earlier releases\n")

@@ -12,7 +12,7 @@ import click
 
 from numalign.cli.root import PipeGone, group
 from numalign.cli.stderr import OutputError, say, silence
-from numalign.errors import InputError, NumalignError, StartError
+from numalign.errors import InputError, NumalignError, StartError, parted
 from numalign.exit_status import ExitStatus
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -61,6 +61,14 @@ def _open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def _usage(error: click.ClickException) -> str:
+    """Say what is wrong with a command line; names that are near are a hint of their own."""
+    if isinstance(error, click.NoSuchOption):
+        near = f"; hint: similar: {', '.join(sorted(error.possibilities))}" if error.possibilities else ""
+        return f"unknown option {error.option_name}{near}"
+    return error.format_message().rstrip(".")
+
+
 def _answer(arguments: list[str], error: NumalignError) -> None:
     """Print the document that says why there is no answer, where a program waits for one."""
     if not error.answered:
@@ -78,15 +86,18 @@ def _run(arguments: list[str], root: click.Group = group, name: str = "numalign"
         return ExitStatus.WRONG_INPUT
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else name
-        text = f"{error.format_message().rstrip('.')}; see {command} --help"
+        text = _usage(error)
+        if len(parted(text)) == 1:
+            text += f"; fix: see {command} --help"
         say(text)
         _answer(arguments, InputError(text))
         return ExitStatus.WRONG_INPUT
     except StartError as error:
         text = str(error)
         say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
-        for note in getattr(error, "__notes__", ()):
-            say(note)
+        other = () if error.where else ("fix: numalign config check shows a configuration that starts",)
+        for note in getattr(error, "__notes__", other):
+            say(note, "")
         _answer(arguments, error)
         return error.exit_status
     except NumalignError as error:
@@ -101,8 +112,8 @@ def _run(arguments: list[str], root: click.Group = group, name: str = "numalign"
         if isinstance(error, OSError) and error.errno in _UNWRITABLE:
             raise
         say(
-            f"bug: {type(error).__name__}: {error}; please report it in the project's issue tracker with the output of "
-            "`numalign --debug …`"
+            f"bug: {type(error).__name__}: {error}; fix: report the bug in the project's issue tracker, with the "
+            "output of numalign --debug …"
         )
         return ExitStatus.BUG
     return outcome if isinstance(outcome, int) else 0

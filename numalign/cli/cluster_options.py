@@ -55,7 +55,7 @@ def cluster_options(function: Command) -> Command:
     def gather(given: Given) -> None:
         given["request"] = cluster_request(given)
         if given["request"] is None:
-            raise click.UsageError("name a cluster: --cluster FILE, or --state FILE")
+            raise click.UsageError("no cluster given; fix: add --cluster FILE or --state FILE")
 
     return with_options(function, CLUSTER_OPTIONS, gather)
 

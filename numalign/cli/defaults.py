@@ -134,20 +134,20 @@ def _in_file(path: str, tell: Callable[[Notice], object]) -> Defaults | None:
     if not own and _MARK not in text:
         return None
     if why:
-        tell(Notice("settings-foreign", f"skipped: {why}; give the flags that it sets on the command line", shown))
+        tell(Notice("settings-foreign", f"skipped: {why}; fix: give its flags on the command line", shown))
         return None
     if len(text) > MAX_BYTES:
-        raise InputError(f"is larger than {MAX_BYTES >> 10} KiB, which no settings file is", shown)
+        raise InputError(f"is larger than {MAX_BYTES >> 10} KiB, the most for a settings file", shown)
     return _parsed(shown, text, () if own else ("tool", "numalign"))
 
 
 def _foreign(status: os.stat_result, path: str) -> str:
-    """Say why a file is not ours to obey: by its owner, that of the link to it, or because others may write it."""
+    """Say why a file is not ours to obey: by its owner, that of the link to it, or because other users may write it."""
     if {status.st_uid, os.lstat(path).st_uid} != {os.geteuid()}:
         return "it belongs to another user"
     ours = status.st_gid == os.getegid()  # most systems give everybody a group of their own
     others = stat.S_IWOTH if ours else stat.S_IWOTH | stat.S_IWGRP
-    return "others may write it" if status.st_mode & others else ""
+    return "other users may write it" if status.st_mode & others else ""
 
 
 def _parsed(file: str, text: bytes, top: tuple[str, ...]) -> Defaults | None:
@@ -205,8 +205,8 @@ def check_keys(found: Defaults, commands: Iterable[tuple[str, click.Command]]) -
         flags |= set(_all_flags(command))
     for path in leaves:
         if path[-1] in flags - ALLOWED:
-            text = f"may run, write, listen or fetch; give --{path[-1]} on the command line"
-            raise InputError(f"cannot be set in a file, since it {text}", found.place(*path))
+            text = f"may run, write, listen or fetch; fix: give --{path[-1]} on the command line"
+            raise InputError(f"cannot be set in a file: it {text}", found.place(*path))
         if len(path) == 1 and path[0] in names - ALLOWED:
             raise _no_table(found, path[0])
         _refuse_others(found, path[:-1], path[-1:], flags | names | ALLOWED, "no command and no flag")
@@ -231,9 +231,9 @@ def _refuse_others(found: Defaults, table: tuple[str, ...], keys: Iterable[str],
             from numalign.model.words import nearest
 
             near = nearest(key, sorted(known), 0.0)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = f"; hint: similar: {near}" if near else ""
             where = found.place(*table, key).removesuffix(key).rstrip(".: ")
-            raise InputError(f'{what} is called "{key}"{hint}', where)
+            raise InputError(f'{what} has the name "{key}"{hint}', where)
 
 
 def _all_flags(command: click.Command) -> Iterator[str]:

@@ -94,7 +94,7 @@ def _again(look: Look, told: set[object]) -> Seen | None:
         seen = look()
     except NumalignError as error:
         if str(error) not in told:
-            say(f"warning: {error}; what was handed over last stands")
+            say(f"{error}; the last output stays valid", "warning: ")
         told.add(str(error))
         return None
     told.difference_update([one for one in told if isinstance(one, str)])
@@ -110,7 +110,7 @@ def command(text: str) -> Take:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(f"cannot be taken apart into words: {error}", f"--exec {text}") from None
+        raise InputError(f"is not a valid command line: {error}", f"--exec {text}") from None
     if not words:
         raise InputError("expected a command", "--exec")
 
@@ -129,7 +129,7 @@ def command(text: str) -> Take:
                 return True
             how = "with status" if done.returncode > 0 else "by signal"
             ended = f"ended {how} {abs(done.returncode)}"
-        say(f"warning: {words[0]} {ended}; it gets the same again at the next look")
+        say(f"{words[0]} {ended}; the next look passes the same objects", "warning: ")
         return False
 
     return take

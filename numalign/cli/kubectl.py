@@ -54,12 +54,12 @@ class Kubectl:
         """
         command = ["kubectl", *words, *self._flags]
         if self._verbose:
-            say(f"$ {shlex.join(command)}")
+            say(f"$ {shlex.join(command)}", "")
         try:
             # Words, never a shell; which kubectl is meant is the user's own PATH to say.
             done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)  # noqa: S603
         except OSError as error:
-            raise InputError(f"kubectl cannot be run: {error.strerror}; it has to be on PATH", "kubectl") from None
+            raise InputError(f"kubectl cannot be run: {error.strerror}; fix: put kubectl on PATH", "kubectl") from None
         except subprocess.TimeoutExpired:
             raise InputError(f"no answer within {TIMEOUT_SECONDS} s", shlex.join(command)) from None
         if done.returncode:
@@ -82,7 +82,7 @@ class Kubectl:
         try:
             return self.get(*words)
         except InputError as error:
-            say(f"note: {what}: {error}")
+            say(f"{what}: {error}", "note: ")
             return None
 
 
@@ -196,9 +196,9 @@ def _why(
 def _node_of(pod: Mapping[str, object], name: str) -> str:
     where = _inside(pod, "spec").get("nodeName")
     if where is None:
-        raise InputError("it is bound to no node yet: ask `kubectl numalign schedule` about it", f"pod {name}")
+        raise InputError("the pod has no node yet; fix: run kubectl numalign schedule", f"pod {name}")
     if not isinstance(where, str) or len(where) > 253 or not _NAME.fullmatch(where):
-        raise InputError("spec.nodeName is no name that a node can have", f"pod {name}")
+        raise InputError("spec.nodeName is not a valid node name", f"pod {name}")
     return where
 
 
@@ -225,7 +225,7 @@ def _surroundings(
     if isinstance(version, str):
         arguments += _version_flags(version)
     config = kubectl.try_get(
-        "the kubelet's settings cannot be read, so the node counts as an ideal one",
+        "the kubelet's settings are not readable: used ideal defaults",
         "get", "--raw", f"/api/v1/nodes/{node}/proxy/configz",
     )  # fmt: skip
     if config is not None:
@@ -243,11 +243,11 @@ def _surroundings(
     ]
     if machine is None:
         text = kubectl.try_get(
-            "the node has no NodeResourceTopology object, so name its machine with --machine",
+            "the node has no NodeResourceTopology object",
             "get", "noderesourcetopologies", node, "-o", "json",
         )  # fmt: skip
         if text is None:
-            raise InputError("nobody says what it is made of", f"node {node}")
+            raise InputError("its hardware is unknown; fix: add --machine", f"node {node}")
         arguments += ["--machine", _machine_file(folder, node, text)]
     else:
         arguments += ["--machine", machine]
@@ -262,7 +262,7 @@ def _version_flags(text: str) -> list[str]:
     try:
         parse_version(plain)
     except InputError as error:
-        say(f"note: the node's kubelet is {text}, decided as the newest that is known: {error}")
+        say(f"kubelet {text} of the node is unknown to numalign; decided as the newest: {error}", "note: ")
         return []
     return ["--kubelet-version", plain]
 
@@ -275,8 +275,8 @@ def _machine_file(folder: str, node: str, nrt: str) -> str:
     loaded = load_cluster(ClusterRequest(_write(folder, "nrt.json", nrt)))
     session = loaded.fleet.nodes[0].session if loaded.fleet.nodes else None
     if session is None:
-        raise InputError("its topology object is no machine", f"node {node}")
-    say("note: the machine is made of the node's topology object: CPU ids are estimates, counts per NUMA node are not")
+        raise InputError("its topology object does not describe a machine", f"node {node}")
+    say("the machine comes from the node's topology object: amounts are exact, CPU ids are estimates", "note: ")
     return _write(folder, "machine.yaml", to_yaml(session.node.machine._replace(name=node)))
 
 
@@ -285,7 +285,7 @@ def _dump(kubectl: Kubectl) -> Iterator[str]:
     """Ask for the whole cluster; without topology objects nodes and pods must do."""
     whole = ["get", "nodes,noderesourcetopologies,pods", "-A", "-o", "json"]
     with _folder() as folder:
-        text = kubectl.try_get("the cluster has no topology objects, so nodes are what --machine-of says", *whole)
+        text = kubectl.try_get("the cluster has no topology objects: the hardware comes from --machine-of", *whole)
         if text is None:
             text = kubectl.get("get", "nodes,pods", "-A", "-o", "json")
         yield _write(folder, "cluster.json", text)

@@ -210,7 +210,9 @@ def machine_option(*, multiple: bool = False, without: str = "this host") -> Cal
         if not devices and not hugepages and memory is None:
             return
         if not given["machine"]:
-            raise click.UsageError("--device, --hugepages and --memory-per-numa-node change a --machine: name one")
+            raise click.UsageError(
+                "--device, --hugepages and --memory-per-numa-node require --machine; fix: add --machine"
+            )
         from numalign.sources.machine.changes import Changes
 
         changes = Changes(devices, hugepages, memory)
@@ -289,7 +291,7 @@ def pods_arguments(function: Command) -> Command:
         # Whether two kubelets would start is a question of its own.
         instead = "," in (given.get("kubelet_version") or "") or given.get("started_pods") is not None
         if not names and not instead:
-            raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+            raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
         every, by_role = _replicas(given.pop("replicas"))
         given["pods"] = PodsRequest(
             names=names,
@@ -357,7 +359,7 @@ def node_options(function: Command) -> Command:
         if not given.pop("ignore_checksums"):
             return
         if given["node"] is None:
-            raise click.UsageError("--ignore-checksums is about the files of a --node: name one")
+            raise click.UsageError("--ignore-checksums requires --node; fix: add --node")
         given["node"] = NodeName(given["node"])
 
     ignored = flag(

@@ -178,8 +178,8 @@ class LazyGroup(click.Group):
             from numalign.model.words import nearest
 
             near = nearest(args[0], commands, 0.7)
-            hint = f"; did you mean {near}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            hint = f"; hint: similar: {near}" if near else ""
+            raise click.UsageError(f"unknown command {args[0]!r}{hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and name is not None:
             _take_defaults(ctx, command, name, quiet="-qq" in args)

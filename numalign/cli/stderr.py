@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO, TypeVar
 
 import click
 
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, parted
 from numalign.exit_status import ExitStatus
 from numalign.render.escape import guarded, printable
 
@@ -33,17 +33,25 @@ class OutputError(OSError):
     """An answer could not be written, for whatever reason."""
 
 
-def say(text: str) -> None:
-    """Print one line; characters that would break the line or steer the terminal are written as escapes.
+def say(text: str, label: str = "error: ") -> None:
+    """Print one line, and a line for each thing to do; characters that would steer the terminal become escapes.
 
-    On a terminal it breaks at words, where it is too long for it; in a file it stays one line.
+    On a terminal a line breaks at words, where it is too long for it; in a file it stays one line.
     """
-    line = guarded(f"numalign: {printable(text)}")
+    first, *rest = parted(text)
+    _say_line(f"{label}{first}", 2)
+    margin = "" if label == "error: " else "  "
+    for each in rest:
+        _say_line(f"{margin}{each}", len(margin) + 3)
+
+
+def _say_line(line: str, hang: int) -> None:
+    line = guarded(printable(line))
     if len(line) > LEAST_WIDTH and sys.stderr.isatty():
         from numalign.render.page.document import terminal_width
         from numalign.render.page.layout import hung
 
-        line = "\n".join(hung(line, terminal_width(sys.stderr)))
+        line = "\n".join(hung(line, terminal_width(sys.stderr), hang))
     write(f"{line}\n")
 
 
@@ -75,17 +83,17 @@ def tell(notices: Iterable[Notice]) -> None:
     notices = tuple(notices)
     if not notices:
         return
-    from numalign.notices import level
+    from numalign.notices import level, with_fix
 
     hidden = _hidden()
     about: dict[tuple[Level, str], list[str]] = {}
     for notice in notices:
         weight = level(notice.code)
         if weight not in hidden:
-            about.setdefault((weight, notice.message), []).append(notice.path)
+            about.setdefault((weight, with_fix(notice).message), []).append(notice.path)
     for (weight, message), paths in about.items():
-        where = _places(list(dict.fromkeys(path for path in paths if path)), f"numalign: {weight}: : {message}")
-        say(f"{weight}: {where}: {message}" if where else f"{weight}: {message}")
+        where = _places(list(dict.fromkeys(path for path in paths if path)), f"{weight}: : {parted(message)[0]}")
+        say(f"{where}: {message}" if where else message, f"{weight}: ")
 
 
 def _hidden() -> Sequence[Level]:
@@ -157,7 +165,7 @@ class Progress:
 def waiting(path: str) -> None:
     """Say that somebody else is changing a file; only where a person sees it, since it is over in a moment."""
     if sys.stderr.isatty():
-        say(f"waiting for {path}, which another numalign is changing")
+        say(f"waiting for {path}: another numalign is changing it", "note: ")
 
 
 def but_claims(notices: Iterable[Notice], slices: str | None) -> Iterator[Notice]:

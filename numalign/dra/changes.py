@@ -79,7 +79,10 @@ def _ideas(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iter
         rest = claim.constraints[:index] + claim.constraints[index + 1 :]
         changed = _with_claim(claims, key, claim._replace(constraints=rest))
         yield _Idea(
-            "constraint", f"drop {_constraint_text(written)}: nothing keeps the devices together then", changed, attempt
+            "constraint",
+            f"drop {_constraint_text(written)}: the devices may then be on different NUMA nodes",
+            changed,
+            attempt,
         )
     _, form = form_of(claim, key)
     for index, selector in enumerate(form.selectors):
@@ -88,10 +91,10 @@ def _ideas(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iter
         yield _Idea("selector", text, _with_form(claims, key, changed_form), attempt)
     for name in _other_classes(attempt, form.device_class):
         changed_form = form._replace(device_class=name)
-        text = f"ask for deviceClassName {name} instead of {form.device_class or 'none'} in {form.name}"
+        text = f"request deviceClassName {name} in {form.name} (now {form.device_class or 'none'})"
         yield _Idea("class", text, _with_form(claims, key, changed_form), attempt)
     if attempt.used.whole or attempt.used.shared:
-        yield _Idea("free", "wait until other claims on this node have ended", claims, attempt._replace(used=Usage()))
+        yield _Idea("free", "wait until other claims on this node end", claims, attempt._replace(used=Usage()))
 
 
 def _other_classes(attempt: Attempt, asked: str) -> list[str]:
@@ -137,14 +140,14 @@ def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> It
     _, form = form_of(claims[key.claim], key)
     if form.mode == "ExactCount":
         for number in range(form.number - 1, max(0, form.number - 33), -1):
-            text = f"ask for {number} instead of {form.number} in {form.name}"
+            text = f"request {number} in {form.name} (now {form.number})"
             yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
     for name, asked in (form.capacity or {}).items():
         for amount in sorted(_left(attempt, name), reverse=True)[:5]:
             if 0 < amount < asked.nano:
                 smaller = _amount(amount, asked)
                 changed = form._replace(capacity={**(form.capacity or {}), name: smaller})
-                text = f"ask for {canonical(smaller)} of {name} instead of {canonical(asked)} in {form.name}"
+                text = f"request {canonical(smaller)} of {name} in {form.name} (now {canonical(asked)})"
                 yield _Idea("capacity", text, _with_form(claims, key, changed), attempt)
 
 

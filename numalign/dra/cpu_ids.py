@@ -84,17 +84,19 @@ def _of_group(topology: CPUTopology, name: str, device: Device, group: int, told
         try:
             return KeptBack(group & ~parse(listed.value))
         except ValueError:
-            return KeptBack(0, (f"{CPU_IDS} of {name} is no CPU list: {listed.value[:40]}",))
+            return KeptBack(0, (f"{CPU_IDS} of {name} is not a CPU list: {listed.value[:40]}",))
     if CAPACITY not in device.capacity:
         return KeptBack()
     count = value(device.capacity[CAPACITY].value)
     missing = group.bit_count() - count
     if missing < 0:
-        text = f"{name} has {count} CPUs in the slices and {group.bit_count()} here: is it this machine?"
+        text = (
+            f"{name} has {count} CPUs in the slices and {group.bit_count()} here: the slices may be of another machine"
+        )
         return KeptBack(0, (text,))
     if missing == 0 or (told & group).bit_count() == missing:
         return KeptBack(told & group if missing else 0)
-    text = f"which {missing} CPUs of {name} dra.cpu keeps back: say it with --reserved-cpus; taken for the first ones"
+    text = f"dra.cpu reserves {missing} CPUs of {name}: used the first; fix: add --reserved-cpus"
     return KeptBack(take_packed(topology, group, missing), (text,))
 
 
@@ -103,7 +105,7 @@ def order_doubt(claims: Iterable[Claim], node: str) -> tuple[str, ...]:
     shares = Counter(taken.device for _, taken in _of_driver(claims, node) if CAPACITY in taken.consumed)
     if max(shares.values(), default=0) < 2:
         return ()
-    return ("claims hold CPUs of one group already, in an order nobody says: CPU ids are one possible answer",)
+    return ("claims hold CPUs of one group in unknown order: CPU ids are one possible answer",)
 
 
 def cpus_held(

@@ -103,7 +103,7 @@ def asked_features(release: str | None, gates: str, flag: str = "--kubelet-versi
         InputError: the release is not one whose allocator is known, or a gate is not written `NAME=true`.
     """
     if release is not None and release not in RELEASES:
-        raise InputError(f"claims are known for schedulers of {', '.join(RELEASES)}, got {release}", flag)
+        raise InputError(f"expected a scheduler of {', '.join(RELEASES)}, got {release}", flag)
     switched: dict[str, bool] = {}
     for part in filter(None, gates.split(",")):
         name, _, value = part.strip().partition("=")

@@ -69,9 +69,9 @@ def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass]) -> Iterator[Cla
 def _never(written: Constraint, named: Mapping[str, str], common: Sequence[str]) -> ClaimFinding:
     who = " and ".join(sorted(named))
     advice = (
-        f"match {common[0]}, which all of its drivers publish"
+        f"match {common[0]}, which all its drivers publish"
         if common
-        else "no name is published by all of its drivers; choose devices by a selector on each request instead"
+        else "select devices with a selector in each request: its drivers have no common name"
     )
     late = written.match == STANDARD_NUMA
     return ClaimFinding(
@@ -124,8 +124,8 @@ def lint_claim_on(
             near = nearest(form.device_class, classes, 0.6)
             yield ClaimFinding(
                 "claim-class",
-                f"request {name.main}: no DeviceClass is called {form.device_class or '(nothing)'}",
-                f"did you mean {near}?" if near else f"there are {', '.join(sorted(classes)[:5]) or 'none'}",
+                f"request {name.main}: unknown DeviceClass {form.device_class or '(nothing)'}",
+                f"similar: {near}" if near else f"allowed: {', '.join(sorted(classes)[:5]) or 'none'}",
                 "impossible",
             )
             continue
@@ -139,8 +139,8 @@ def lint_claim_on(
             )
             yield ClaimFinding(
                 "claim-devices",
-                f"request {name.main}: no published device satisfies it; {of_class} are of class {form.device_class}",
-                "change its selectors" if of_class else "change the class, or see that its driver runs",
+                f"request {name.main}: no published device matches; {of_class} are of class {form.device_class}",
+                "change its selectors" if of_class else "change the class, or start its driver",
                 "impossible",
             )
     yield from _unpublished(claim, found)
@@ -158,7 +158,7 @@ def _unpublished(claim: Claim, found: Mapping[RequestName, Sequence[Candidate]])
                 yield ClaimFinding(
                     "claim-attribute",
                     f"request {name.main}: none of its {len(meant)} devices publishes {attribute} ({drivers})",
-                    "take a name that all of its drivers publish (numalign dra check tries them)",
+                    "match a name that all its drivers publish (numalign dra check tests each)",
                     "impossible",
                 )
 

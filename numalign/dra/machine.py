@@ -62,7 +62,7 @@ def machine_of(slices: Sequence[Slice], node: str) -> ReadBack:
     left_out: list[str] = []
     for pool in pools_of(Node(node), published(slices), features()):
         if not pool.is_usable:
-            left_out.append(f"pool {pool} is left out: {pool.invalid or 'not all of its slices are there'}")
+            left_out.append(f"skipped pool {pool}: {pool.invalid or 'some slices are missing'}")
             continue
         by_driver.setdefault(pool.driver, []).extend(one for slice_ in pool.slices for one in slice_.devices)
     cpus = cpus_of(by_driver.pop(CPU_DRIVER, ()))
@@ -79,7 +79,7 @@ def machine_of(slices: Sequence[Slice], node: str) -> ReadBack:
         node=NodeObject(name=node),
         hardware=_hardware(cpus, found),
     )
-    left_out.append("distances, links between devices and the kubelet's settings are never said")
+    left_out.append("slices have no distances, no links between devices and no kubelet settings")
     return ReadBack(machine, tuple(left_out))
 
 
@@ -91,7 +91,7 @@ def _nodes(cpus: CPUs, devices: Sequence[Device], found: Sequence[_Found], left_
         said = _numa_nodes(device, _MEMORY_DRIVER)
         size, page = device.capacity.get("size"), device.attributes.get(f"{_MEMORY_DRIVER}/pageSize")
         if said is None or len(said) != 1 or size is None or page is None:
-            left_out.append(f"{device.name} of {_MEMORY_DRIVER} does not say its node, size and pages: left out")
+            left_out.append(f"skipped {device.name} of {_MEMORY_DRIVER}: no NUMA node, size or pages")
             continue
         [numa] = said
         amount = max(0, value(size.value))
@@ -100,11 +100,11 @@ def _nodes(cpus: CPUs, devices: Sequence[Device], found: Sequence[_Found], left_
             inside = pages.setdefault(numa, {})
             inside[_PAGES[page.value]] = inside.get(_PAGES[page.value], 0) + amount
     if not plain:
-        left_out.append("memory is not said: it counts as enough (64 TiB a NUMA node), without huge pages")
+        left_out.append("memory unknown: numalign assumes 64 TiB on each NUMA node, without huge pages")
         plain = dict.fromkeys(cpus.nodes, AMPLE_MEMORY)
     numbers = {*cpus.nodes, *plain, *(numa for one in found for numa in one.numa or ())}
     if len(numbers) > MAX_NODES:
-        raise InputError(f"{len(numbers)} NUMA nodes; Linux has {MAX_NODES} at most")
+        raise InputError(f"{len(numbers)} NUMA nodes; Linux has at most {MAX_NODES}")
     return tuple(
         NUMANode(numa, cpus.nodes.get(numa, 0), plain.get(numa, 0), pages.get(numa, {})) for numa in sorted(numbers)
     )
@@ -122,7 +122,7 @@ def _placed(by_driver: Mapping[str, Sequence[Device]], left_out: list[str]) -> I
         whole = [device for device in devices if _is_whole(driver, device)]
         if len(whole) < len(devices):
             parts = len(devices) - len(whole)
-            left_out.append(f"{parts} devices of {driver} are parts or other views of whole ones: left out")
+            left_out.append(f"skipped {parts} devices of {driver}: parts or other views of whole devices")
         lost = by_root = 0
         for device in whole:
             root = _text(device, PCIE_ROOT)
@@ -133,15 +133,15 @@ def _placed(by_driver: Mapping[str, Sequence[Device]], left_out: list[str]) -> I
             lost += said is None
             yield _Found(driver, device, tuple(sorted(said)) if said is not None else None)
         if by_root:
-            left_out.append(f"{driver} says no NUMA node: {by_root} devices are where others behind their root are")
+            left_out.append(f"{driver} reports no NUMA node: {by_root} devices are on the NUMA node of their PCIe root")
         if lost:
-            left_out.append(f"{lost} devices of {driver} say no NUMA node: they count as devices without one")
+            left_out.append(f"NUMA node unknown: {lost} devices of {driver}")
 
 
 def _numa_nodes(device: Device, driver: str) -> frozenset[int] | None:
     said = numa_nodes(device, driver)
     if said is not None and max(said) > MAX_ID:
-        raise InputError(f"{device.name} of {driver}: {max(said)} is no NUMA node that Linux has")
+        raise InputError(f"{device.name} of {driver}: {max(said)} is not a NUMA node of Linux")
     return said
 
 

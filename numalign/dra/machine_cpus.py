@@ -44,8 +44,8 @@ def cpus_of(devices: Sequence[Device]) -> CPUs:
     if single:
         return _exact(single)
     if any(_number(one, "numaNodeID") is None for one in devices) or not devices:
-        what = f"{devices[0].name} of {DRIVER} says no NUMA node" if devices else f"there is no device of {DRIVER}"
-        raise InputError(f"{what}: a machine needs {_NUMA}, which it publishes by NUMA node or for each CPU")
+        what = f"{devices[0].name} of {DRIVER} has no NUMA node" if devices else f"no device of {DRIVER} found"
+        raise InputError(f"{what}; fix: publish {_NUMA} by NUMA node or for each CPU")
     return _counted(devices)
 
 
@@ -55,7 +55,7 @@ def _number(device: Device, name: str) -> int | None:
     if attribute is None or attribute.kind != "int":
         return None
     if not 0 <= attribute.value <= (MAX_CPU if name in ("cpuID", "numCPUs") else MAX_ID):
-        raise InputError(f"{device.name}: {DRIVER}/{name} {attribute.value} is no number that Linux has")
+        raise InputError(f"{device.name}: {DRIVER}/{name} {attribute.value} is not a valid number in Linux")
     return int(attribute.value)
 
 
@@ -70,10 +70,10 @@ def _exact(devices: Iterable[Device]) -> CPUs:
     for device in devices:
         cpu, numa = _number(device, "cpuID"), _number(device, "numaNodeID")
         if cpu is None or numa is None:
-            raise InputError(f"{device.name} of {DRIVER} does not say both its CPU and its NUMA node")
+            raise InputError(f"{device.name} of {DRIVER} has no CPU id or no NUMA node")
         bit = 1 << cpu
         if seen & bit:
-            raise InputError(f"{device.name} of {DRIVER}: CPU {cpu} is there twice")
+            raise InputError(f"{device.name} of {DRIVER}: duplicate CPU {cpu}")
         seen |= bit
         socket, core, cache = (_number(device, name) for name in ("socketID", "coreID", "cacheL3ID"))
         own = numa if socket is None else socket
@@ -87,7 +87,7 @@ def _exact(devices: Iterable[Device]) -> CPUs:
             _add(kinds, kind.value, bit)
     gaps = (1 << seen.bit_length()) - 1 & ~seen
     left_out = [f"CPUs {format_set(gaps)} are in no slice: reserved by the driver, or offline"] if gaps else []
-    left_out.append("CPUs above the last published one, and NUMA nodes with nothing published, are not known")
+    left_out.append("unknown: CPUs above the last published CPU, and NUMA nodes without published CPUs")
     # A cache that holds whole NUMA nodes says nothing more than they do (docs/rules/cpu-manager.md 1).
     split = any(cache & node not in (0, node) for cache in caches.values() for node in nodes.values())
     return CPUs(
@@ -130,8 +130,8 @@ def _counted(devices: Iterable[Device]) -> CPUs:
         numa = _number(one, "numaNodeID") or 0
         socket = _number(one, "socketID")
         _add(sockets, numa if socket is None else socket, nodes[numa])
-    made_up = "CPU ids and cores are made up: grouped devices of dra.cpu are only counts"
-    reserved = "CPUs that the driver reserves, and level 3 caches, are not said"
+    made_up = "numalign chose CPU ids and cores: grouped devices of dra.cpu are only counts"
+    reserved = "unknown: CPUs that the driver reserves, and level 3 caches"
     return CPUs(
         nodes=nodes,
         sockets=_units(sockets),
@@ -148,5 +148,5 @@ def _count(device: Device) -> int:
     if count is None and CAPACITY in device.capacity:
         count = value(device.capacity[CAPACITY].value)
     if count is None or not 0 <= count <= MAX_CPU:
-        raise InputError(f"{device.name} of {DRIVER} does not say how many CPUs it has")
+        raise InputError(f"{device.name} of {DRIVER} has no number of CPUs")
     return count

@@ -123,7 +123,7 @@ def _quantity(value: object) -> Quantity:
     try:
         return parse(value)
     except QuantityError as error:
-        raise FieldError((), f"no quantity: {error}") from None
+        raise FieldError((), f"not a quantity: {error}") from None
 
 
 def _attribute(value: object) -> Attribute:

@@ -131,7 +131,7 @@ def warnings(machine: Machine) -> Iterator[MachineFinding]:
         )
     if not machine.memory:
         yield MachineFinding(
-            "no-memory", ("numaNodes",), "the machine has no memory, so no pod that asks for memory fits"
+            "no-memory", ("numaNodes",), "the machine has no memory, so no pod that requests memory fits"
         )
     yield from _odd_devices(machine, known)
 

@@ -28,3 +28,9 @@ def few_of(names: Sequence[str], most: int) -> str:
     """Name the first ones, and say how many more there are: `a, b and 3 more`; empty for none."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def sentence(text: str) -> str:
+    """Write a clause as a sentence: a capital, unless it begins with a name that has none, and a full stop."""
+    first = text.partition(" ")[0]
+    return f"{text[:1].upper() if first.isalpha() and first.islower() else text[:1]}{text[1:].removesuffix('.')}."

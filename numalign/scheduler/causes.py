@@ -20,7 +20,7 @@ def _never(_: Case) -> bool:
     return False
 
 
-UNKNOWN: Final = KnownCause("unknown", "no known cause makes the two agree", _never)
+UNKNOWN: Final = KnownCause("unknown", "cause unknown", _never)
 
 
 def text_of(code: str) -> str:
@@ -47,13 +47,12 @@ def _kept_away(case: Case) -> bool:
 _OF_ALL: Final = (
     KnownCause(
         "device-missing",
-        "the node lacks a device, so that no scheduler sends the pod there until its plugin runs; the kubelet "
-        "does not look",
+        "the node has no such device until its device plugin runs; the kubelet does not check",
         _passed_over,
     ),
     KnownCause(
         "taints",
-        "kube-scheduler keeps the pod away by the node's taints or name, which the kubelet does not look at",
+        "kube-scheduler applies the node's taints and name, which the kubelet does not check",
         _kept_away,
     ),
 )

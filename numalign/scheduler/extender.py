@@ -212,9 +212,9 @@ def _text(verdict: Verdict, largest: int | None) -> str:
     who = f": {verdict.container}" if verdict.container else ""
     asked = f"{verdict.message}{who}: {verdict.resource} {_amount(verdict.requested)}"
     if largest is not None:
-        return f"{asked}, no zone is larger than {_amount(largest)}"
+        return f"{asked}, the largest zone has {_amount(largest)}"
     if verdict.best is None:
-        return f"{asked}, no zone has any"
+        return f"{asked}, 0 in every zone"
     return f"{asked}, best zone {verdict.best_zone} has {_amount(verdict.best)}"
 
 

@@ -126,7 +126,7 @@ class App:
         self, scope: Scope, receive: Receive, verb: str | None, log: dict[str, object]
     ) -> tuple[int, str, bytes]:
         if self._hosts and _host(scope) not in self._hosts:
-            raise _Refused(421, "the Host of the request is not this server")
+            raise _Refused(421, "the Host header is not this server")
         if verb is None:
             return self._about_itself(scope)
         if scope["method"] != "POST":
@@ -206,8 +206,8 @@ class App:
             text = self.metrics.text(len(self.nodes.extender), self.nodes.age, len(self.nodes.stale))
             return 200, "text/plain; version=0.0.4; charset=utf-8", text.encode()
         if scope["path"] == FORBIDDEN:
-            raise _Refused(403, "expected a client certificate that may ask")
-        raise _Refused(404, "there is filter, prioritize, /healthz, /readyz and /metrics")
+            raise _Refused(403, "the client certificate is not allowed")
+        raise _Refused(404, "unknown path; allowed: filter, prioritize, /healthz, /readyz, /metrics")
 
 
 def _length(scope: Scope) -> int | None:

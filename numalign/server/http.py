@@ -133,7 +133,7 @@ def serve(app: App, listen: Listen) -> None:
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:
-        raise InputError(f"no certificate and key that go together: {error}", str(listen.certificate)) from None
+        raise InputError(f"certificate and key do not match: {error}", str(listen.certificate)) from None
     logging.getLogger("uvicorn").addHandler(_Log(logging.WARNING))
     _settle()
     asyncio.run(_run(uvicorn.Server(config), app, listen))
@@ -183,7 +183,7 @@ async def _watch(server: uvicorn.Server, app: App, listen: Listen) -> None:
             say({"level": "info", "event": "reloaded", "nodes": len(app.nodes.extender)})
         elif result.error:
             app.metrics.failed_reloads += 1
-            say({"level": "error", "event": "reload failed, what was known stays in force", "error": result.error})
+            say({"level": "error", "event": "reload failed, the known nodes stay in use", "error": result.error})
         now = _stamp(listen)
         if now != certificates:
             certificates = now
@@ -215,6 +215,6 @@ def _renew(server: uvicorn.Server, listen: Listen) -> None:
         if listen.client_ca is not None:
             context.load_verify_locations(listen.client_ca)
     except (OSError, ssl.SSLError) as error:
-        say({"level": "error", "event": "the certificate stays as it was", "error": str(error)})
+        say({"level": "error", "event": "the certificate was not renewed", "error": str(error)})
     else:
         say({"level": "info", "event": "certificate renewed"})

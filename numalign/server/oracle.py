@@ -43,7 +43,7 @@ class Oracle:
         except NumberError as error:
             return {"error": str(error)}
         except (ValueError, RecursionError):
-            return {"error": "the line is no JSON"}
+            return {"error": "the line is not JSON"}
         if not isinstance(request, dict):
             return {"error": "expected a JSON object"}
         known = {"id": request["id"]} if "id" in request else {}
@@ -75,7 +75,7 @@ class Oracle:
         if name is None and len(self._now) == 1:
             return next(iter(self._now))
         if not isinstance(name, str) or name not in self._now:
-            raise InputError(f"there is no node {name}; there are {', '.join(self._now)}", "node")
+            raise InputError(f"unknown node {name}; allowed: {', '.join(self._now)}", "node")
         return name
 
     def _admit(self, name: str, manifest: object) -> Data:
@@ -84,7 +84,7 @@ class Oracle:
         pod = read_pod(manifest)
         session = self._now[name]
         if any(one.uid == pod.uid for one in session.pods):
-            raise InputError(f"a pod with uid {pod.uid} is there already", "admit.metadata.uid")
+            raise InputError(f"duplicate pod uid {pod.uid}", "admit.metadata.uid")
         outcome = admission.admit(session, pod)
         self._now[name] = outcome.then
         if not outcome.admit:

@@ -46,7 +46,7 @@ def read_args(body: bytes) -> ExtenderArgs:
     except NumberError as error:
         raise BadRequestError(str(error)) from None
     except (ValueError, RecursionError) as error:
-        raise BadRequestError(f"the body is no JSON: {type(error).__name__}") from None
+        raise BadRequestError(f"the body is not JSON: {type(error).__name__}") from None
     if not isinstance(data, dict):
         raise BadRequestError("expected a JSON object")
     pod = _field(data, "pod")

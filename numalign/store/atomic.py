@@ -51,7 +51,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, .
         what a person should know: other names of the old file that keep its old content, an owner that changed.
 
     Raises:
-        InputError: the target is no regular file, may not be written, or the content cannot be written.
+        InputError: the target is not a regular file, may not be written, or the content cannot be written.
     """
     with writing_whole(path, write) as notices:
         return notices
@@ -88,7 +88,7 @@ def _told(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno == errno.EBUSY:
-            raise InputError("cannot be replaced: it is a mount point; write to a path beside it", path) from None
+            raise InputError("is a mount point and cannot be replaced; fix: write to a path beside it", path) from None
         raise InputError(f"cannot be written: {error.strerror or error}", path) from None
 
 
@@ -107,14 +107,14 @@ def _opened(path: str) -> Iterator[_Target]:
     if path.endswith(("/", "/.", "/..")) or (before is not None and stat.S_ISDIR(before.st_mode)):
         raise InputError("is a folder; expected the name of a file", path)
     if before is not None and not stat.S_ISREG(before.st_mode):
-        raise InputError(f"is a {kind_of(before.st_mode)}; only a regular file is written", path)
+        raise InputError(f"is a {kind_of(before.st_mode)}; fix: name a regular file", path)
     if before is not None and not os.access(path, os.W_OK, effective_ids=True):
-        raise InputError("cannot be written: it is write-protected", path)
+        raise InputError("is write-protected", path)
     head, name = os.path.split(os.path.realpath(path))
     folder = _open_folder(head)
     try:
         if not _same(before, _status(name, folder)):
-            raise InputError("cannot be written: it changed meanwhile, or is no file with a name", path)
+            raise InputError("cannot be written: it changed during the write, or has no name", path)
         if before is not None and _mount(folder) != _mount_of(name, folder):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))  # as the last step would say, before any answer is out
         yield _Target(folder, name, before)
@@ -226,7 +226,7 @@ def _inherit(target: _Target, handle: int, path: str) -> Iterator[Notice]:
     mode = stat.S_IMODE(before.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
     now = _give(handle, before)
     if now.st_uid != before.st_uid:
-        yield Notice("owner-changed", f"belongs to user {now.st_uid} now, no longer to user {before.st_uid}", path)
+        yield Notice("owner-changed", f"changed its owner from user {before.st_uid} to user {now.st_uid}", path)
     access = _access_list(target)
     os.fchmod(handle, mode)
     if now.st_gid != before.st_gid or (access is not None and not _grant(handle, access)):
@@ -234,7 +234,7 @@ def _inherit(target: _Target, handle: int, path: str) -> Iterator[Notice]:
         os.fchmod(handle, mode & ~stat.S_IRWXG | (mode & stat.S_IRWXO) << 3)
     if before.st_nlink > 1:
         others = before.st_nlink - 1
-        text = f"had {others} other name{'s' * (others > 1)} (hard links), which keep the old content"
+        text = f"had {others} hard link{'s' * (others > 1)}, which keep the old content"
         yield Notice("hard-links", text, path)
 
 

@@ -49,7 +49,7 @@ def locked(path: str, waiting: Callable[[], None] = lambda: None) -> Iterator[No
         except ValueError:
             raise InputError("no file can have this name", repr(path)) from None
         except OSError as error:
-            raise InputError(f"cannot be changed: no lock in its folder ({error.strerror})", path) from None
+            raise InputError(f"cannot be locked in its folder ({error.strerror})", path) from None
         try:
             _take(handle, path, waiting)
             if _is_there(handle, path):
@@ -126,7 +126,7 @@ def _content(path: str) -> _Seen:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path) from None
     if len(content) > MAX_BYTES:
-        raise InputError(f"is larger than {MAX_BYTES >> 20} MiB, which no state is", path)
+        raise InputError(f"is larger than {MAX_BYTES >> 20} MiB, the most for a state", path)
     return _Seen(content, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
 
@@ -135,16 +135,22 @@ def _checked(content: bytes, path: str, kind: Kind) -> Document:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is no state of a node: not JSON ({text}); it is left as it is", path) from None
+        raise InputError(
+            f"is not a state file: not JSON ({text}); fix: name another file (this one was not changed)", path
+        ) from None
     found = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(document, dict) or document.get("apiVersion") != API_VERSION or found != kind.name:
         shown = f"kind {found}" if isinstance(found, str) else "another file"
-        raise InputError(f"is no state ({kind.name}) but {shown}; it is left as it is", path)
+        raise InputError(
+            f"is not a state ({kind.name}) but {shown}; fix: name another file (this one was not changed)", path
+        )
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise InputError(f"version: expected a number from 1 to {kind.version}", path)
     if version > kind.version:
-        raise InputError(f"was written by a newer numalign (version {version}, this one knows {kind.version})", path)
+        raise InputError(
+            f"has version {version}; this numalign knows {kind.version}; fix: install a newer numalign", path
+        )
     result: Document = document
     while version < kind.version:
         result = kind.upgrades[version](result)
@@ -179,7 +185,7 @@ class OpenState:
     def _check(self) -> None:
         """Refuse to replace what is not what was read: the lock was removed, or the file replaced by a program."""
         if _content(self._path) != self._seen:
-            raise InputError("was changed by somebody else meanwhile; it is left as it is", self._path)
+            raise InputError("was changed by another program and not written; fix: run the command again", self._path)
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
         from numalign.analysis.suggested import suggested, suggested_flags
 
         if suggested(setup) != setup.config:
-            error.add_note(f"the machine's file suggests {suggested_flags(setup.machine)}")
+            error.add_note(f"fix: add {suggested_flags(setup.machine)}, as the machine file suggests")
         raise
 
 
@@ -181,11 +181,11 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
         return found[0].uid
     if found:
         names = ", ".join(pod.full_name for pod in found)
-        raise InputError(f"several pods there are called {name}: {names}; say which")
+        raise InputError(f"several pods have the name {name}; fix: write one of {names}")
     from numalign.model.words import nearest
 
     meant = nearest(name, [pod.name for pod in here])
-    raise InputError(f"no pod there is called {name}" + (f"; did you mean {meant}?" if meant else ""))
+    raise InputError(f"no pod has the name {name}" + (f"; hint: similar: {meant}" if meant else ""))
 
 
 def _absent(beside: Iterable[PodResult]) -> Iterator[Notice]:

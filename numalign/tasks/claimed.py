@@ -94,14 +94,14 @@ def _node(objects: ClaimObjects, machine: Machine, wanted: str | None) -> Node:
             known.setdefault(slice_.placement.node_name, Node(slice_.placement.node_name))
     if wanted is not None:
         if wanted not in known:
-            raise InputError(f"no such node in the slices; there are {_some(known)}", f"--node-name {wanted}")
+            raise InputError(f"no such node in the slices; allowed: {_some(known)}", f"--node-name {wanted}")
         return known[wanted]
     for name in (machine.node.name, machine.name):
         if name in known:
             return known[name]
     if len(known) == 1:
         return next(iter(known.values()))
-    raise InputError(f"which of its nodes is this machine? --node-name says it; there are {_some(known)}", "--slices")
+    raise InputError(f"the slices have several nodes; fix: add --node-name; allowed: {_some(known)}", "--slices")
 
 
 def _some(names: Mapping[str, object]) -> str:

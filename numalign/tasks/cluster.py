@@ -82,9 +82,7 @@ def load_cluster(request: ClusterRequest, change: state_file.OpenState | None = 
         if document is not None:
             return _of(state.read_cluster_state(document, request.state), request.state)
     if request.cluster is None:
-        raise InputError(
-            "the state is empty: name a cluster to begin with, --cluster FILE", request.state or "--cluster"
-        )
+        raise InputError("the state is empty; fix: add --cluster FILE", request.state or "--cluster")
     if request.cluster != "-" and _is_folder(request.cluster):
         loaded = [
             (path, load_file_nodes(path, request.machine_of, request.allow_outside))
@@ -207,10 +205,10 @@ def merged(fleets: Iterable[tuple[str, Fleet]]) -> Fleet:
         first = first or one
         for node in one.nodes:
             if node.name in nodes:
-                raise InputError(f'a node "{node.name}" is in another file, too', path)
+                raise InputError(f'duplicate node "{node.name}" in another file', path)
             nodes[node.name] = node
     if first is None:
-        raise InputError("no file tells of nodes", "--cluster")
+        raise InputError("no file describes nodes", "--cluster")
     return first._replace(nodes=tuple(nodes.values()))
 
 

@@ -83,7 +83,7 @@ def _exclusive(demand: PodDemand) -> Iterator[str]:
 
 
 def _odd(tried: Iterable[Comparison]) -> Iterator[Notice]:
-    """Warn of pods that are said to be there and are refused under some policy, and of what the first set met."""
+    """Warn of pods that are said to be there and are rejected under some policy, and of what the first set met."""
     refused: dict[str, dict[str, None]] = {}
     for one in tried:
         for outcome in one.absent:
@@ -92,5 +92,5 @@ def _odd(tried: Iterable[Comparison]) -> Iterator[Notice]:
         for outcome in one.outcomes:
             yield from outcome.notices
     for name, policies in refused.items():
-        text = f"refused under {', '.join(policies)}, so it is not beside the pods there"
+        text = f"rejected under {', '.join(policies)}, so the pod is not on the node"
         yield Notice("beside-refused", text, name)

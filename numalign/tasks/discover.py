@@ -72,5 +72,5 @@ def _rules(path: str | None, requested: Sequence[str]) -> tuple[DeviceRule, ...]
     for name in requested:
         if name not in requestable(rules):
             known = ", ".join(requestable(rules)) or "none"
-            raise InputError(f"no rule is called {name!r}; the rules on request are: {known}", "--with")
+            raise InputError(f"unknown rule {name!r}; allowed: {known}", "--with")
     return rules

@@ -51,7 +51,7 @@ def check_claims(request: DraRequest) -> DraCheckResult:
     units = list(_units(given, objects))
     if not units:
         raise InputError(
-            "no claim in it: no pod has resourceClaims, and no document is a ResourceClaim", request.names[0]
+            "no claim found: no pod has resourceClaims, and no document is a ResourceClaim", request.names[0]
         )
     nodes = _nodes(objects, request.nodes)
     tried = _Tried(objects, asked, nodes)
@@ -193,10 +193,6 @@ def _score(outcome: Outcome) -> int:
 
 def _notices(given: Given, objects: ClaimObjects) -> Iterable[Notice]:
     if given.others:
-        yield Notice(
-            "no-claim", f"{given.others} document{'s' * (given.others != 1)} without pods or claims passed over"
-        )
+        yield Notice("no-claim", f"skipped {given.others} document{'s' * (given.others != 1)} without pods or claims")
     if not objects.classes:
-        yield Notice(
-            "no-classes", "no DeviceClass is given: kubectl get resourceslices,deviceclasses,… -A -o json has them", ""
-        )
+        yield Notice("no-classes", "no DeviceClass found", "")

@@ -60,9 +60,7 @@ class ClaimRules:
                         found.append(finding)
             elif self._published:
                 message = f"{one.wanted} is neither in these files nor in the cluster"
-                found.append(
-                    Finding(message, "create it, or name another one", path, "impossible", code="claim-absent")
-                )
+                found.append(Finding(message, "create it, or name another", path, "impossible", code="claim-absent"))
         claims = {one.name: one.claim for one in named if one.claim is not None}
         return (*found, *self._cpus(pod, claims)), tuple(ignored)
 
@@ -121,7 +119,7 @@ class ClaimRules:
             if len(containers) > 1:
                 both = " and ".join(containers)
                 yield Finding(
-                    f"claim {name} of CPUs is used by {both}: dra.cpu gives a claim to one container",
+                    f"claim {name} of CPUs is used by {both}: dra.cpu prepares a claim for 1 container",
                     "one claim for each container",
                     "spec.resourceClaims",
                     "unaligned",
@@ -155,7 +153,7 @@ def _unmirrored(container: Container, wanted: int, pod: Pod) -> Iterator[Finding
     has = "nothing" if asked is None else f"{value(asked) if asked.nano % NANO == 0 else asked.nano / NANO}"
     number = -(-wanted // NANO)
     yield Finding(
-        f"its claims take {number} CPUs and requests.cpu is {has}: the node's CPUs and the QoS come out wrong",
+        f"its claims take {number} CPUs and requests.cpu is {has}: CPUs and QoS class are counted wrong",
         f"set requests.cpu and limits.cpu to {number} (until drivers publish nodeAllocatableResources, 1.37)",
         f"{_path(container, pod)}.resources",
         "unaligned",
@@ -179,8 +177,8 @@ def _mixed(container: Container, names: Iterable[str], pod: Pod) -> Iterator[Fin
     asked = container.limits.get("cpu")
     if pod.qos == "Guaranteed" and asked is not None and asked.nano and asked.nano % NANO == 0:
         yield Finding(
-            f"{asked.nano // NANO} CPUs from the kubelet and {', '.join(names)} by claim: nothing keeps them together",
-            "see where both would be with numalign admit --slices; CPUs can come by claim, too (docs/dra.md)",
+            f"{asked.nano // NANO} CPUs come from the kubelet, {', '.join(names)} from a claim: nothing aligns the two",
+            "compare both with numalign admit --slices, or claim the CPUs (docs/dra.md)",
             f"{_path(container, pod)}.resources.claims",
             "unaligned",
             container.name,

@@ -36,10 +36,10 @@ def slices(machine: Machine, like: Sequence[str], options: Options) -> DraSlices
         name, _, resource = text.partition("=")
         driver = SHORT_NAMES.get(name, name)
         if driver not in DRIVERS:
-            raise InputError(f'no driver is known as "{name}"; known are {", ".join(SHORT_NAMES)}', "--like")
+            raise InputError(f'unknown driver "{name}"; allowed: {", ".join(SHORT_NAMES)}', "--like")
         if resource and resource not in machine.devices:
             have = ", ".join(machine.devices) or "none"
-            raise InputError(f'{machine.name} has no "{resource}"; it has {have}', "--like")
+            raise InputError(f'{machine.name} has no "{resource}"; allowed: {have}', "--like")
         found = (resource,) if resource else _resources(machine, driver)
         chosen[driver] = (*chosen.get(driver, ()), *found)
     if not like:

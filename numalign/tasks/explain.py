@@ -256,7 +256,7 @@ def gone(up: LoadedPods, request: WhatIfRequest, there: Sequence[Pod] = ()) -> t
 def _named(pods: Iterable[Pod], name: str, flag: str) -> Pod:
     found = [pod for pod in pods if name in (pod.name, pod.full_name)]
     if len(found) != 1:
-        many = "several pods have this name: write NAMESPACE/NAME" if found else "no pod that comes up has this name"
+        many = "several pods have this name; fix: write NAMESPACE/NAME" if found else "no admitted pod has this name"
         raise InputError(many, f"{flag} {name}")
     return found[0]
 

@@ -84,5 +84,5 @@ def _replayed(here: Place) -> tuple[Notice, ...]:
     """Say that a release starts from the pods, not from what another one gave them."""
     if not here.pods:
         return ()
-    text = "its pods are admitted again by both releases, in order: where they are now does not count"
+    text = "both releases admit its pods again, in order; the present places are not used"
     return (Notice("pods-replayed", text, here.on.origin),)

@@ -137,7 +137,7 @@ def node_setup(facts: NodeFacts, machine: str | None, kubelet: KubeletRequest) -
     loaded = load_machine(machine) if machine is not None else None
     found = loaded.machine if loaded else facts.machine
     if found is None:
-        raise InputError("tells nothing of the machine; name it with --machine", facts.origin)
+        raise InputError("has no hardware description; fix: add --machine", facts.origin)
     found, notices = _with_devices(found, facts, given=loaded is not None)
     given, base_known, more = _settings(facts, found, kubelet)
     version, odd = _version(facts, kubelet)
@@ -155,7 +155,7 @@ def _version(facts: NodeFacts, kubelet: KubeletRequest) -> tuple[str | None, tup
     version = (int(parts[0]), int(parts[1])) if len(parts) > 1 and all(one.isdecimal() for one in parts[:2]) else None
     if version is not None and OLDEST <= version <= NEWEST:
         return version_text(version), ()
-    text = f"its kubelet is {facts.version}; decided as {version_text(NEWEST)}, the newest that is known exactly"
+    text = f"its kubelet is {facts.version}; decided as {version_text(NEWEST)}, the newest exact release"
     return None, (Notice("node-release-unknown", text, facts.origin),)
 
 
@@ -166,7 +166,7 @@ def _settings(
     if kubelet.config is not None:
         return None, True, ()
     if facts.settings is None:
-        text = "no kubelet configuration in it: policies are taken from its files and from flags"
+        text = "no kubelet configuration found: policies come from its state files and from flags"
         return _guessed(facts, machine), False, (Notice("node-settings-unknown", text, facts.origin),)
     from numalign.sources.kubelet import configuration
     from numalign.sources.kubelet.flags import apply_flags
@@ -234,15 +234,9 @@ def _with_devices(machine: Machine, facts: NodeFacts, *, given: bool) -> tuple[M
     except CheckpointError:
         return machine._replace(devices=known), ()
     put = device_file.registered(known, checkpoint, None if answer.allocatable is None else answer.allocatable.devices)
-    notices = [
-        Notice(
-            "device-nodes-unknown",
-            f"{resource}: nobody tells the NUMA node of {few_of(names, 3)}; a machine file would",
-            facts.origin,
-        )
-        for resource, names in put.unknown.items()
-    ]
-    return machine._replace(devices=put.devices), tuple(notices)
+    lost = ", ".join(f"{resource} {few_of(names, 3)}" for resource, names in put.unknown.items())
+    notices = (Notice("device-nodes-unknown", f"NUMA node unknown: {lost}", facts.origin),) if lost else ()
+    return machine._replace(devices=put.devices), notices
 
 
 def _answered(facts: NodeFacts) -> Iterable[Mapping[str, Mapping[str, tuple[int, ...]]]]:

@@ -30,7 +30,7 @@ def odd_files(facts: NodeFacts, setup: Setup) -> Iterator[Notice]:
 
 def checksum_ignored(one: Resealed, root: str) -> Notice:
     """Say that a file was taken for what it says."""
-    text = f"has checksum {one.stored}, its content gives {one.right}: taken all the same, the kubelet would not start"
+    text = f"wrong checksum (stored {one.stored}, computed {one.right}): used, but the kubelet would not start"
     return Notice("checksum-ignored", text, f"{root}/{one.file}")
 
 
@@ -43,12 +43,12 @@ def what_to_do(facts: NodeFacts, setup: Setup, *, ignored: bool) -> Iterator[str
         ignored: checksums do not count already.
     """
     wrong = [one for one in _findings(facts, setup) if one.severity == "error"]
-    yield from (f"{one.file} {one.message}" for one in wrong)
+    yield from (f"{one.file}: {one.message}" for one in wrong)
     files = refused(open_session(setup).node, facts.files, facts.containers, facts.root)
     if files:
-        yield f"what to do: {drain_and_delete(*files)}"
+        yield f"fix: {drain_and_delete(*files)}"
     if not ignored and any(one.code == MISMATCH for one in wrong):
-        yield "to go on with what the files say: --ignore-checksums"
+        yield "or read the files anyway: --ignore-checksums"
 
 
 def _findings(facts: NodeFacts, setup: Setup) -> Iterator[NodeFinding]:

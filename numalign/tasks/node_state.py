@@ -97,7 +97,7 @@ def releasing(
     """
     with state_file.changing(path, NODE_STATE, waiting) as change:
         if change.document is None:
-            raise InputError("holds no node: numalign admit --state makes one", path)
+            raise InputError("holds no node; fix: create one with numalign admit --state", path)
         setup, session = load(change.document, path)
         ended = []
         for name in dict.fromkeys(names):
@@ -118,14 +118,14 @@ def _check_same(setup: Setup, machine: str | None, request: KubeletRequest, path
 
         same = request.config is None and apply_flags(setup.config, request.settings) == setup.config
         if not same or (request.version and parse_version(request.version) != setup.kubelet.version):
-            raise InputError("holds a node with other settings; leave the flags out, or name another file", path)
+            raise InputError("holds a node with other settings; fix: remove the flags, or name another file", path)
         return
     asked = load_setup(machine, request).setup
     if asked.machine != setup.machine:
-        raise InputError(f"holds a node with another machine ({setup.machine.name}); leave out --machine", path)
+        raise InputError(f"belongs to machine {setup.machine.name}; fix: remove --machine", path)
     if asked != setup:
         old, new = dump_config(setup.config), dump_config(asked.config)
         names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name)) or ["the release"]
         raise InputError(
-            f"holds a node with other settings ({', '.join(names)}); leave the flags out, or name another file", path
+            f"holds a node with other settings ({', '.join(names)}); fix: remove the flags, or name another file", path
         )

@@ -101,7 +101,7 @@ def export_nrts(fleet: Fleet, options: ExportOptions) -> tuple[NodeResourceTopol
     for node in fleet.nodes:
         if not is_subdomain(node.name):
             rule = "lower-case letters, digits, - and ., at most 253, ends alphanumeric"
-            raise InputError(f"no Node can be called so ({rule}); name it with --node-name", f'"{node.name}"')
+            raise InputError(f"not a node name; allowed: {rule}; fix: add --node-name", f'"{node.name}"')
     return tuple([_export(node, node.session, options) for node in fleet.nodes if node.session is not None])
 
 
@@ -142,5 +142,5 @@ def load_published(path: str) -> tuple[ReadNRT, ...]:
     """
     found = tuple(dump.read_dump(path).nrts.values())
     if not found:
-        raise InputError("no NodeResourceTopology in it", path)
+        raise InputError("no NodeResourceTopology found", path)
     return found

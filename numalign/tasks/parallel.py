@@ -77,7 +77,7 @@ def run_all(
         InputError: Dask is asked for and not installed, or its scheduler cannot be reached.
         KeyboardInterrupt: as it comes; what runs elsewhere is stopped.
     """
-    results: list[Done[Answer]] = [Done(None, "was not done")] * len(work)
+    results: list[Done[Answer]] = [Done(None, "did not run")] * len(work)
     for count, (place, result) in enumerate(as_done(function, work, engine), start=1):
         results[place] = result
         if done is not None:
@@ -253,7 +253,7 @@ def _on_dask(
     try:
         import distributed
     except ImportError:
-        raise InputError("Dask is not installed: pip install 'numalign[dask]'", "--engine dask") from None
+        raise InputError("Dask is not installed; fix: pip install 'numalign[dask]'", "--engine dask") from None
     client = _client(distributed, engine, jobs)
     try:
         futures = client.map(_guarded, [function] * len(work), list(work), pure=False, retries=MAX_RETRIES)

@@ -48,6 +48,6 @@ def find_place(
     loaded = load_node(NodeRequest(node, pods.node_name, pods.beside), machine, kubelet)
     on = loaded.on
     if loaded.unknown:
-        text = f"not known of this node: {'; '.join(loaded.unknown)}"
+        text = f"unknown of this node: {'; '.join(loaded.unknown)}"
         on = on._replace(notices=(*on.notices, Notice("node-not-known", text, on.origin)))
     return Place(on, loaded.there), pods._replace(beside=None, node_name=None)

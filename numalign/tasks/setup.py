@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.fit.predicates import as_static
-from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import (
     LATEST,
     first_with_setting,
-    is_history,
     kubelet,
     parse_version,
 )
@@ -132,15 +130,12 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
 
 
 def _history(asked: Kubelet, config: KubeletConfig) -> Iterator[Notice]:
-    """Say in how far the answer is not one of today's kubelet."""
+    """Say which gate an earlier kubelet needs; that it is one, every screen's head says."""
     release = version_text(asked.version)
-    if is_history(asked.version):
-        text = f"history: decided as kubelet {release} did, not as {NEWEST_TEXT}"
-        yield Notice("history-kubelet-version", text, "--kubelet-version")
     gate = asked.gates.get(MANAGER_GATE)
     given = MANAGER_GATE in config.feature_gates
     if gate and not gate.default and not given and config.topology_manager_policy != "none":
-        text = f"history: kubelet {release} had the gate {MANAGER_GATE} off by default; it is taken as on"
+        text = f"kubelet {release} disables gate {MANAGER_GATE} by default; numalign enables it"
         yield Notice("history-gate", text, "--feature-gates")
 
 
@@ -151,7 +146,7 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
         since = version_text(first_with_setting(MERGE_EVICTION))
         yield Notice(
             "unknown-field",
-            f"kubelet {version_text(kubelet.version)} ignores it: it came with {since}",
+            f"kubelet {version_text(kubelet.version)} ignores the setting, which is new in {since}",
             MERGE_EVICTION,
         )
     if not config.feature_gates:
@@ -161,7 +156,7 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
     for name in doubtful_gates(kubelet, config.feature_gates):
         yield Notice(
             "unknown-gate",
-            f"{name}: a kubelet {version_text(kubelet.version)} that does not know it crashes at its start",
+            f"{name}: a kubelet {version_text(kubelet.version)} that does not know the gate crashes at its start",
             "featureGates",
         )
 
@@ -220,7 +215,7 @@ def load_config(
         if request.config is not None:
             config, warnings = kubelet_file.load(request.config, request.config_dir)
         elif request.config_dir is not None:
-            raise InputError("--config-dir goes with --kubelet-config")
+            raise InputError("--config-dir requires --kubelet-config; fix: add --kubelet-config")
         else:
             config, warnings = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
     if request.settings:
@@ -236,7 +231,7 @@ def default_policy(on: LoadedSetup, request: KubeletRequest) -> tuple[Notice, ..
     named = request.config or request.config_dir or "topology-manager-policy" in request.settings
     if named or on.setup.machine.kubelet is not None or on.setup.config.topology_manager_policy != "none":
         return ()
-    text = "no policy is named: none is taken, which aligns nothing; name one with --policy single-numa-node"
+    text = "no --policy given, so policy none aligns nothing"
     return (Notice("policy-default", text),)
 
 
@@ -244,7 +239,7 @@ def _ignored(config: KubeletConfig, request: KubeletRequest) -> Iterator[Notice]
     """Say which flags have no effect beside the others."""
     flag = "topology-manager-policy-options"
     if config.topology_manager_policy == "none" and request.settings.get(flag):
-        text = f"{request.settings[flag]} has no effect: policy none reads no options"
+        text = f"{request.settings[flag]} has no effect: policy none has no options"
         yield Notice("setting-ignored", text, f"--{flag}")
 
 

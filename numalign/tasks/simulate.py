@@ -129,7 +129,9 @@ def sweep(
     """
     combinations = list(product_of(settings))
     if len(combinations) > MAX_RUNS:
-        raise InputError(f"{len(combinations)} combinations; at most {MAX_RUNS} are run", "--sweep")
+        raise InputError(
+            f"{len(combinations)} combinations, at most {MAX_RUNS} run; fix: sweep fewer values", "--sweep"
+        )
     loaded = _load(request, combinations[0])  # what is wrong with the files is told before anything runs
     jobs = [_Job(request, "aware", one) for one in combinations]
     results: list[Done[Report]] = [Done(None, NOT_DONE)] * len(jobs)
@@ -265,7 +267,7 @@ def _overridden(request: SimulateRequest, overrides: Overrides, seed: int | None
 
     documents = load_file(request.cluster)
     if len(documents) != 1 or not file.is_cluster_file(documents[0].data):
-        raise InputError("a sweep needs a cluster file: one document with nodes", request.cluster)
+        raise InputError("a sweep requires a cluster file: one document with nodes", request.cluster)
     document = documents[0]
     given: dict[str, object] = document.data
     for name, value in overrides:
@@ -328,10 +330,10 @@ def read_sweep(text: str) -> list[tuple[str, Sequence[str]]]:
         if name not in SWEPT:
             raise InputError(f"expected one of {', '.join(SWEPT)}, got {name!r}", "--sweep")
         if any(name == other for other, _ in found):
-            raise InputError(f"{name} is there twice", "--sweep")
+            raise InputError(f"duplicate {name}", "--sweep")
         listed = [value for piece in values.split("|") for value in _values(piece.strip())]
         if not listed or "" in listed:
-            raise InputError(f"{name} has no value; write {name}=A|B", "--sweep")
+            raise InputError(f"{name} has no value; fix: write {name}=A|B", "--sweep")
         number, what = _NUMBERS.get(name, (".*", ""))
         if not all(re.fullmatch(number, one) for one in listed):
             raise InputError(f"{name}: expected {what}, got {values!r}", "--sweep")
@@ -361,7 +363,7 @@ def read_runs(text: str) -> list[str]:
         if name not in RUNS:
             raise InputError(f"expected some of {', '.join(RUNS)}, got {name!r}", "--runs")
     if len(set(names)) < len(names):
-        raise InputError("a run is there twice", "--runs")
+        raise InputError("duplicate run", "--runs")
     return names
 
 
@@ -381,7 +383,7 @@ def read_columns(text: str) -> Columns:
         given[name] = column
     missing = [name for name in ("t", "name", "cpu", "memory") if name not in given]
     if missing:
-        raise InputError(f"no column is named for {', '.join(missing)}", "--columns")
+        raise InputError(f"no column for {', '.join(missing)}", "--columns")
     return Columns(
         t=given.pop("t"),
         name=given.pop("name"),

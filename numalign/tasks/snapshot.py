@@ -39,7 +39,7 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
     if file is not None:
         compression(file)
     tree = open_tree(host_root)
-    version, answer, why = "", None, "the PodResources API is asked on a live host only"
+    version, answer, why = "", None, "numalign reads the PodResources API on a live host only"
     if tree.live:
         from numalign.sources.node.processes import kubelet_version, running_kubelet
 

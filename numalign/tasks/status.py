@@ -156,8 +156,8 @@ def _unpinned(there: Session) -> Iterator[NodeFinding]:
     for pod, demand in map(there.node.read_pod, there.pods):
         if loses_pinning(there.node, pod, demand):
             release = version_text(there.node.kubelet.version)
-            text = f"{pod.namespace}/{pod.name} has spec.resources: kubelet {release} pins no CPUs and no memory for it"
-            yield NodeFinding("pod-level-unpinned", "warning", "", text, "take spec.resources out of the pod")
+            text = f"{pod.namespace}/{pod.name} has spec.resources: kubelet {release} pins no CPUs and no memory"
+            yield NodeFinding("pod-level-unpinned", "warning", "", text, "remove spec.resources from the pod")
 
 
 def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, str]) -> Iterator[NodeFinding]:

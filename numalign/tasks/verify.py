@@ -56,14 +56,12 @@ def verify(
     facts, there = opened.facts, opened.there
     tree = open_tree(host_root) if host_root else facts.tree if facts else None
     if facts is None or tree is None:
-        raise InputError(
-            "has a plan, but no processes to compare it with; name the host's root with --host-root", request.source
-        )
+        raise InputError("has a plan, but no processes; fix: add --host-root DIR", request.source)
     plans = {(plan.uid, plan.container): plan for plan in _plans(there)}
     devices = (device for plan in plans.values() for held in plan.holding.devices for device in held.ids)
     observed = observe(tree, facts, devices, deep=deep)
     if not observed.groups and not observed.others:
-        raise HostError(f"nothing could be measured: {'; '.join(observed.left_out)}", opened.on.origin)
+        raise HostError(f"nothing is measurable: {'; '.join(observed.left_out)}", opened.on.origin)
     names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
     judged = _judged(plans, observed, _machine(there.node.machine), there, names)
     ended = _ended(there, judged)
@@ -186,10 +184,10 @@ def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
     tree = open_tree(host_root)
     found = one_process(tree, pid)
     if found is None:
-        raise HostError("cannot be read; is there such a process?", f"/proc/{pid}")
+        raise HostError("cannot be read; fix: name a process that runs", f"/proc/{pid}")
     machine = discover(tree).machine
     if machine is None:
-        raise HostError("the NUMA nodes of the machine cannot be read", tree.name)
+        raise HostError("the NUMA nodes of the machine are not readable", tree.name)
     facts = _machine(machine)
     cpus = mems = 0
     for thread in found.threads:
@@ -214,9 +212,9 @@ def _verdict(process: Process, machine: Machine, cpus: int, devices: Mapping[str
     """Choose the word from the measured sets; it is never `drifted` (W-18)."""
     if cpus == machine.online and len(machine.node_cpus) > 1:
         word: Verdict = "floating" if devices else "none"
-        return word, "it may run on every CPU of the machine"
+        return word, "the process may run on every CPU of the machine"
     nodes = machine.nodes_of(cpus)
-    where = f"its CPUs are on node{'s' * (nodes.bit_count() > 1)} {format_set(nodes)}"
+    where = f"its CPUs are on NUMA {format_set(nodes)}"
     if nodes.bit_count() > 1:
         return "spread", where
     away = sorted(name for name, node in devices.items() if node >= 0 and not nodes >> node & 1)

@@ -50,8 +50,8 @@ TOLD = [
     ("all on one node each", (A0, C1), (False, True, False, False)),
     ("one on no node", (A0, NOWHERE), (True, True, False, False)),
     ("all on no node", (NOWHERE,), (True, False, False, False)),
-    ("all on nodes that are not there", (FAR,), (True, True, True, False)),
-    ("some on nodes that are not there", (FAR, A0), (True, True, False, False)),
+    ("all on nodes that are missing", (FAR,), (True, True, True, False)),
+    ("some on nodes that are missing", (FAR, A0), (True, True, False, False)),
     ("one on two nodes", (A0, BOTH), (True, True, False, True)),
     ("one on two nodes that is not well", (A0, BOTH._replace(healthy=False)), (False, True, False, False)),
 ]

@@ -84,9 +84,10 @@ def in_process(
 
 
 def one_line(text: str) -> str:
-    """Return the only line of a text."""
-    assert text.startswith("numalign: "), text
-    assert text.count("\n") == 1, text
+    """Return the only error of a text; what to do, which has lines of its own, stands behind it as in its message."""
+    first, *rest = text.splitlines()
+    assert first.startswith(("error: ", "warning: ", "note: ")), text
+    assert all(line.strip().startswith(("fix: ", "hint: ", "allowed: ")) for line in rest), text
     assert text.endswith("\n"), text
     assert "Traceback" not in text
-    return text.removeprefix("numalign: ").removesuffix("\n")
+    return "; ".join([first.removeprefix("error: "), *map(str.strip, rest)])

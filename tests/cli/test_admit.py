@@ -71,9 +71,9 @@ class TestInputs:
     def test_documents_without_a_pod_are_counted(self) -> None:
         done = admit({"kind": "Service"}, pod("a"), {"kind": "ConfigMap"})
         assert done.status == 0
-        assert one_line(done.err) == "note: 2 documents without a pod passed over: ConfigMap, Service"
+        assert one_line(done.err) == "note: skipped 2 documents without a pod: ConfigMap, Service"
         assert done.json["warnings"] == [
-            {"code": "no-pod", "message": "2 documents without a pod passed over: ConfigMap, Service", "path": ""}
+            {"code": "no-pod", "message": "skipped 2 documents without a pod: ConfigMap, Service", "path": ""}
         ]
 
     def test_one_replica_is_tried_unless_told_otherwise(self) -> None:
@@ -90,8 +90,8 @@ class TestInputs:
 
 
 BAD = {
-    "empty": (b"", "standard input: no pod in it: no document is a Pod or carries a pod template"),
-    "no pod": (b"kind: Service\n", "standard input: no pod in it, only Service"),
+    "empty": (b"", "standard input: no pod found: no document is a Pod or has a pod template"),
+    "no pod": (b"kind: Service\n", "standard input: no pod found, only Service"),
     "not YAML": (b"a: [", "standard input:2: not YAML: did not find expected node content while parsing a flow node"),
     "half a JSON file": (json.dumps(pod("a")).encode()[:150], None),
     "an alias bomb": (
@@ -105,7 +105,7 @@ BAD = {
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
         "standard input:1: nested deeper than 200 levels",
     ),
-    "a key twice": (b"kind: Pod\nkind: Pod\n", 'standard input:2: the key "kind" is there twice'),
+    "a key twice": (b"kind: Pod\nkind: Pod\n", 'standard input:2: duplicate key "kind"'),
     "a key twice in JSON": (b'{"kind": "Pod",\n"kind": "Pod"}', None),
     "over 64 MiB": (b"a: " + b"x" * (64 << 20), "standard input: a document larger than 64 MiB"),
     "a NUL": (b"kind: P\0od\n", "standard input:1: binary data, not text (character U+0000)"),
@@ -113,7 +113,7 @@ BAD = {
     "UTF-16": ("kind: Pod\n".encode("utf-16"), "standard input:1: not UTF-8 text (byte 0xff at offset 0)"),
     "minus one device": (written(pod("a", **{"example.com/dev": -1})), None),
     "half a device": (written(pod("a", **{"example.com/dev": 0.5})), None),
-    "no quantity": (written(pod("a", cpu="two")), None),
+    "not a quantity: ": (written(pod("a", cpu="two")), None),
     "a boolean for an amount": (written(pod("a")).replace(b"cpu: 2", b"cpu: no"), None),
     "a request above its limit": (
         b"""kind: Pod
@@ -147,7 +147,7 @@ def test_bad_input_is_one_clear_line_and_2(case: str) -> None:
 FIELDS = {
     "minus one device": "spec.containers[0].resources.",
     "half a device": "spec.containers[0].resources.",
-    "no quantity": "spec.containers[0].resources.limits.cpu",
+    "not a quantity: ": "spec.containers[0].resources.limits.cpu",
     "a boolean for an amount": "spec.containers[0].resources.limits.cpu",
     "a request above its limit": "standard input:8: spec.containers[0].resources.requests",
     "the same name twice": "metadata.name",
@@ -160,7 +160,7 @@ def test_bad_input_is_told_with_its_field(case: str) -> None:
 
 
 MACHINES = {
-    "an unknown name": ("figure-2", "no file and no bundled machine has this name; did you mean figure-1"),
+    "an unknown name": ("figure-2", "no file and no bundled machine has this name; hint: similar: figure-1"),
     "an empty name": ("", "no file and no bundled machine has this name"),
     "a folder": ("pods", "pods: cannot be read: Is a directory"),
     "a pod": ("pods/burstable.yaml", "pods/burstable.yaml:4: metadata: unknown key"),
@@ -452,7 +452,7 @@ def test_what_a_machine_suggests_is_named_and_not_applied() -> None:
 
     assert done.status == 4
     assert done.err.splitlines()[-1] == (
-        "numalign: the machine's file suggests --topology-manager-policy-options max-allowable-numa-nodes=34"
+        "fix: add --topology-manager-policy-options max-allowable-numa-nodes=34, as the machine file suggests"
     )
 
 
@@ -463,4 +463,4 @@ def test_a_machine_is_changed_on_the_line() -> None:
 
     alone = numalign("admit", PODS / "limits-only.yaml", *more)
     assert (alone.status, alone.out) == (2, "")
-    assert "change a --machine: name one" in alone.err
+    assert "add --machine" in alone.err

@@ -207,7 +207,7 @@ def test_a_node_that_no_slice_is_of_is_refused(tmp_path: Path) -> None:
     names = files(tmp_path, gpus(0), [one("g", request("g", "gpu")), pod("p", "g")])
     done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--node-name", "x")
     assert done.status == 2
-    assert "--node-name x: no such node in the slices; there are node-1" in done.err
+    assert "--node-name x: no such node in the slices\nallowed: node-1" in done.err
 
 
 def test_explain_and_compare_say_it_too(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_release_whose_claims_are_not_known_is_refused(tmp_path: Path) -> None
     names = files(tmp_path, [*gpus(0), one("a", request("r", "gpu"))], [pod("p", "a")])
     done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--kubelet-version", "1.32")
     assert done.status == 2
-    assert "--kubelet-version: claims are known for schedulers of 1.34, 1.35, 1.36, got 1.32" in done.err
+    assert "--kubelet-version: expected a scheduler of 1.34, 1.35, 1.36, got 1.32" in done.err
 
 
 def test_claims_of_one_name_are_those_of_the_pods_own_file_here_too(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_cpus_that_the_driver_keeps_back_are_not_given(tmp_path: Path) -> None:
         [container] = done.json["claims"]["pods"][0]["containers"]
         assert container["devices"][0]["cpus"] == "2-5"
         assert ("claim-cpus-doubtful" in [one["code"] for one in done.json["warnings"]]) == warned
-        assert ("which 2 CPUs of cpudevnuma000 dra.cpu keeps back" in done.err) == warned
+        assert ("dra.cpu reserves 2 CPUs of cpudevnuma000" in done.err) == warned
 
 
 def test_single_cpus_by_claim_are_the_pod_s_own(tmp_path: Path) -> None:
@@ -377,7 +377,10 @@ def test_what_a_scheduler_chooses_is_judged_with_the_claims(tmp_path: Path) -> N
     [container] = done.json["pods"][0]["claims"]["containers"]
     assert (container["verdict"], container["waysOut"]) == ("spread", [])
     assert done.json["claims"] == {"release": "1.36", "allocator": "incubating", "deterministic": True}
-    assert "with its claims c is spread: gpu-0 on NUMA node 1 by claim" in scheduled(tmp_path, gpus(1), pods).out
+    assert (
+        "with claims c is spread: nothing keeps them together\n    gpu-0 on NUMA node 1 by claim"
+        in scheduled(tmp_path, gpus(1), pods).out
+    )
 
 
 @pytest.mark.parametrize(
@@ -401,10 +404,10 @@ def test_schedule_says_where_an_older_scheduler_might_choose_otherwise(tmp_path:
 
     for release, said in (("1.35", True), ("1.36", False)):
         done = scheduled(tmp_path, objects, pods, "--scheduler-version", release)
-        assert ("it tries pools in random order: the devices taken are one possible answer" in done.out) == said
+        assert ("the scheduler tries pools in random order: these devices are one possible answer" in done.out) == said
     done = scheduled(tmp_path, objects, pods, "--scheduler-version", "1.33")
     assert done.status == 2
-    assert "--scheduler-version: claims are known for schedulers of 1.34, 1.35, 1.36, got 1.33" in done.err
+    assert "--scheduler-version: expected a scheduler of 1.34, 1.35, 1.36, got 1.33" in done.err
 
 
 def test_claims_of_standard_input_are_those_of_its_pods(tmp_path: Path) -> None:

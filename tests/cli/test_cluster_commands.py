@@ -85,7 +85,7 @@ def test_a_name_that_is_taken_is_an_error_and_changes_nothing(tmp_path: Path) ->
     before = state.read_bytes()
     done = schedule("forwarder", "--state", str(state))
     assert (done.status, state.read_bytes()) == (2, before)
-    assert '"forwarder" is also the name of a pod that is already there' in done.err
+    assert '"forwarder" is also the name of a pod on the node' in done.err
 
 
 def test_csv_has_a_line_a_node() -> None:
@@ -132,24 +132,33 @@ def test_a_dump_with_nodes_and_pods_is_scheduled_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("schedule", FORWARDER), "name a cluster: --cluster FILE, or --state FILE"),
-        (("schedule", *CLUSTER), "name at least one POD"),
+        (("schedule", FORWARDER), "no cluster given; fix: add --cluster FILE or --state FILE"),
+        (("schedule", *CLUSTER), "no POD given"),
         (("schedule", FORWARDER, "--cluster", "nowhere"), "nowhere: cannot be read: No such file or directory"),
-        (("schedule", FORWARDER, "--cluster", FORWARDER), "no Node and no NodeResourceTopology in it"),
+        (
+            ("schedule", FORWARDER, "--cluster", FORWARDER),
+            "no Node and no NodeResourceTopology found; fix: kubectl get nodes,noderesourcetopologies,pods -A -o json",
+        ),
         (("schedule", FORWARDER, *CLUSTER, "--machine-of", "x"), 'expected LABEL=VALUE:MACHINE, got "x"'),
-        (("capacity", FORWARDER, *CLUSTER, "--mix", "x=1"), '--mix: no POD is called "x"; there are forwarder'),
+        (("capacity", FORWARDER, *CLUSTER, "--mix", "x=1"), '--mix: no POD has the name "x"; allowed: forwarder'),
         (("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder"), "expected forwarder=N with N from 1 to 1000"),
-        (("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder=1", "--right-size", "2"), "sizes one pod"),
-        (("nrt", "export", "--machine", "figure-1", *CLUSTER), "hold their own machines and pods"),
-        (("nrt", "check", FORWARDER, "--machine", "figure-1"), "no Node and no NodeResourceTopology in it"),
-        (("nrt", "export", "--machine", "figure-1", "--exec", "x"), "--exec goes with --watch"),
+        (
+            ("capacity", FORWARDER, *CLUSTER, "--mix", "forwarder=1", "--right-size", "2"),
+            "--right-size cannot be used with --mix",
+        ),
+        (("nrt", "export", "--machine", "figure-1", *CLUSTER), "cannot be used with flags of one node"),
+        (
+            ("nrt", "check", FORWARDER, "--machine", "figure-1"),
+            "no Node and no NodeResourceTopology found; fix: kubectl get nodes,noderesourcetopologies,pods -A -o json",
+        ),
+        (("nrt", "export", "--machine", "figure-1", "--exec", "x"), "--exec requires --watch; fix: add --watch"),
     ],
     ids=str,
 )
 def test_what_is_wrong_is_one_line_and_status_2(arguments: tuple[str, ...], said: str) -> None:
     done = in_process(*arguments)
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
+    assert (done.status, done.out, done.err.count("error: ")) == (2, "", 1)
+    assert said in done.err.replace("\n", "; ")
 
 
 def test_a_folder_of_machines_is_a_cluster() -> None:
@@ -184,7 +193,7 @@ def test_a_device_that_no_node_has_is_told_and_nothing_fits(mix: tuple[str, ...]
     assert (done.status, done.json["shapes"][0]["now"]) == (1, 0)
     assert [one["code"] for one in done.json["warnings"]] == ["device-missing"]
     assert "asks for nvidia.com/gpu, which the node does not have; did you mean gpu-vendor.com/gpu?" in done.err
-    assert mix or "no nvidia.com/gpu here" in in_process(*asked).out
+    assert mix or "no nvidia.com/gpu" in in_process(*asked).out
 
 
 def test_a_device_that_nobody_has_is_no_success_because_another_pod_fits() -> None:
@@ -203,8 +212,8 @@ def test_a_kubelet_that_passes_over_a_device_admits_without_it() -> None:
     assert (first["kubelet"]["admit"], first["kubelet"]["missing"]) == (True, ["nvidia.com/gpu"])
     assert first["cause"]["code"] == "device-missing"
     text = in_process(*asked).out
-    assert "admits, without nvidia.com/gpu" in text
-    assert "so that no scheduler sends the pod there until its plugin runs; the kubelet does not look)" in text
+    assert "admits without nvidia.com/gpu" in text
+    assert "the node has no such device until its device plugin runs; the kubelet does not check)" in text
 
 
 NOTHING_RESERVED = """
@@ -226,8 +235,8 @@ def test_the_byte_that_is_added_to_read_an_object_is_no_difference(tmp_path: Pat
     file.write_text(NOTHING_RESERVED)
 
     done = in_process("nrt", "check", str(file), "--cluster", str(file))
-    assert (done.status, "true: the node would publish the same" in done.out) == (0, True)
-    assert "one byte was added" in done.err
+    assert (done.status, "correct: the node would publish the same" in done.out) == (0, True)
+    assert "numalign reserves 1 byte" in done.err
     assert "'137438953473'" not in in_process("nrt", "export", "--cluster", str(file)).out
 
 

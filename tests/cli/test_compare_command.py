@@ -167,9 +167,9 @@ class TestPrograms:
         done = compare(GPU_POD, "-m", "xeon-2s-snc2", "--beside", WIDE, "-o", "json")
 
         assert [one["message"] for one in done.json["warnings"] if one["code"] == "beside-refused"] == [
-            "refused under single-numa-node, so it is not beside the pods there"
+            "rejected under single-numa-node, so the pod is not on the node"
         ]
-        assert "wide: refused under single-numa-node" in done.err
+        assert "wide: rejected under single-numa-node" in done.err
 
 
 class TestStatus:
@@ -206,7 +206,7 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            ((), "name at least one POD"),
+            ((), "no POD given"),
             ((GPU_POD, "-m", "nowhere.yaml"), "nowhere.yaml"),
             ((GPU_POD, "-m", "dgx-1", "-m", "nowhere.yaml"), "nowhere.yaml"),
             ((GPU_POD, "-m", "dgx-1", "--try-option", "full-cpus"), "full-pcpus-only"),

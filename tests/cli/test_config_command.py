@@ -45,7 +45,7 @@ def test_both_ways_to_name_the_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert one[0] == 4
     status, _, err = run(capsys, "check", str(path), "--kubelet-config", str(path), "-m", "figure-1")
     assert status == 2
-    assert "once" in err
+    assert "FILE cannot be used with --kubelet-config" in err
 
 
 def test_what_would_start_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +70,7 @@ def test_table_shows_the_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     status, out, _ = run(capsys, "check", str(path), "-m", "figure-1")
     assert status == 4
     assert "evictionHard[memory.available], default  100Mi  104857600" in out
-    assert "reservedMemory: 104857600 bytes missing" in out
+    assert "missing                                  100Mi  104857600" in out
 
 
 def test_wrong_type_is_status_4_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +79,7 @@ def test_wrong_type_is_status_4_with_its_line(tmp_path: Path, capsys: pytest.Cap
     status, out, err = run(capsys, "check", str(path), "-m", "figure-1")
     assert (status, out) == (4, "")
     assert err == (
-        f"numalign: the kubelet would not start: {path}:4: kubeReserved.cpu: json: cannot unmarshal number into Go "
+        f"error: the kubelet would not start: {path}:4: kubeReserved.cpu: json: cannot unmarshal number into Go "
         "struct field KubeletConfiguration.kubeReserved of type string\n"
     )
 

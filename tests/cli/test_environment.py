@@ -149,7 +149,7 @@ def test_a_wrong_value_is_told_with_its_variable(monkeypatch: pytest.MonkeyPatch
         ("REPLICAS", "many", "--replicas (NUMALIGN_REPLICAS): expected N or ROLE=N"),
         ("DEVICE", "x", "--device (NUMALIGN_DEVICE): expected WHAT[@NODE]=AMOUNT"),
         ("BESIDE", "none.yaml", "none.yaml (NUMALIGN_BESIDE): cannot be read: No such file or directory"),
-        ("STATE", "/none/s.json", "/none/s.json (NUMALIGN_STATE): cannot be changed: "),
+        ("STATE", "/none/s.json", "/none/s.json (NUMALIGN_STATE): cannot be locked in its folder"),
     ],
     ids=lambda text: text.partition(" ")[0],
 )

@@ -131,8 +131,8 @@ def a_pod(name: str, limits: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--pod", "nobody"), "--pod nobody: no pod that comes up has this name"),
-        (("--without", "numa-aligned-3"), "--without numa-aligned-3: no pod that comes up has this name"),
+        (("--pod", "nobody"), "--pod nobody: no admitted pod has this name"),
+        (("--without", "numa-aligned-3"), "--without numa-aligned-3: no admitted pod has this name"),
         (
             ("--set", "numa-aligned-container:gpus=1"),
             (
@@ -147,7 +147,7 @@ def a_pod(name: str, limits: dict[str, str]) -> dict[str, Any]:
 def test_a_wrong_what_if_is_an_error_that_names_the_flag(flags: tuple[str, ...], message: str) -> None:
     done = in_process("explain", *FIGURE, *flags)
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(f"numalign: {message}")
+    assert done.err.startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize(

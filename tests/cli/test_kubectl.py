@@ -143,14 +143,14 @@ def test_why_explains_a_refused_pod_with_what_its_node_says(cluster: Cluster) ->
     assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.out
     assert "worker-1" in done.out.splitlines()[0]
     assert "1.33" in done.out
-    assert "the machine is made of the node's topology object" in done.err
+    assert "the machine comes from the node's topology object: " in done.err
 
 
 def test_only_kubectl_is_asked_and_v_shows_each_call(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--context", "test", "-v")
 
     assert all(call.endswith("--context=test") for call in cluster.calls)
-    shown = [line for line in done.err.splitlines() if line.startswith("numalign: $ kubectl")]
+    shown = [line for line in done.err.splitlines() if line.startswith("$ kubectl")]
     assert len(shown) == len(cluster.calls) == 5
 
 
@@ -175,8 +175,8 @@ def test_a_call_that_fails_is_shown_with_what_kubectl_said(cluster: Cluster) -> 
 
     call = "kubectl get --raw /api/v1/nodes/worker-1/proxy/configz"
     shown = [line for line in done.err.splitlines() if call in line]
-    assert shown[0] == f"numalign: $ {call}"
-    assert shown[1].startswith("numalign: note: ")
+    assert shown[0] == f"$ {call}"
+    assert shown[1].startswith("note: ")
     assert "(NotFound)" in shown[1]
 
 
@@ -191,7 +191,7 @@ def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster
 
     done = cluster.run("why", "vllm-0", "-n", "shop", "--policy", "single-numa-node")
 
-    assert "the kubelet's settings cannot be read, so the node counts as an ideal one" in done.err
+    assert "the kubelet's settings are not readable: used ideal defaults" in done.err
     assert done.status == 1, done.err
 
 
@@ -199,11 +199,11 @@ def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster
     ("words", "missing", "message"),
     [
         pytest.param(("why", "nobody"), (), '"get pod nobody -o json" not found', id="no such pod"),
-        pytest.param(("why", "waits"), (), "it is bound to no node yet", id="a pod that waits"),
+        pytest.param(("why", "waits"), (), "the pod has no node yet", id="a pod that waits"),
         pytest.param(
             ("why", "vllm-0", "-n", "shop"),
             ("get noderesourcetopologies worker-1 -o json",),
-            "name its machine with --machine",
+            "fix: add --machine",
             id="a node without an object",
         ),
     ],
@@ -319,6 +319,6 @@ def test_a_node_with_a_name_that_none_can_have_is_asked_nothing(cluster: Cluster
     done = cluster.run("why", "vllm-0", "-n", "shop")
 
     assert (done.status, done.out) == (2, "")
-    assert "spec.nodeName is no name that a node can have" in done.err
+    assert "spec.nodeName is not a valid node name" in done.err
     assert cluster.calls == [WHY]
     assert not list(tmp_path.parent.glob("x.yaml"))

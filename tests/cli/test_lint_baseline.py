@@ -50,7 +50,9 @@ def test_what_was_there_is_passed_over(folder: Path) -> None:
     done = lint(folder)
 
     assert (done.status, done.err) == (0, "")
-    assert done.out == "1 pod, 0 findings; 2 findings known from the baseline; judged without a machine\n"
+    assert (
+        done.out == "1 pod, 0 findings. 2 findings known from the baseline. No machine given (--machine adds checks).\n"
+    )
 
 
 def test_it_says_each_finding_on_a_line(folder: Path) -> None:
@@ -106,7 +108,7 @@ def test_what_is_gone_is_named(folder: Path) -> None:
 
     assert done.status == 0
     assert "manifests/a.yaml: request-not-limit is gone from Pod default/web, container app\n" in done.out
-    assert done.err == "numalign: note: baseline.yaml: 2 of its findings are gone; --write-baseline drops them\n"
+    assert done.err == "note: baseline.yaml: 2 of its findings are gone\n  fix: add --write-baseline\n"
     document = lint(folder, "-o", "json").json
     strictly("lint-result").validate(document)
     assert [one["code"] for one in document["gone"]] == ["not-guaranteed", "request-not-limit"]
@@ -156,7 +158,7 @@ def test_a_broken_input_leaves_it_alone(folder: Path) -> None:
             "baseline.yaml:3: findings[0].count: expected a whole number from 1",
             id="a count that is none",
         ),
-        pytest.param("kind: LintBaseline\nfindings:\n- {fil: a}\n", "did you mean file?", id="a misspelt key"),
+        pytest.param("kind: LintBaseline\nfindings:\n- {fil: a}\n", "similar: file", id="a misspelt key"),
     ],
 )
 def test_a_file_that_is_no_baseline_is_refused(content: str | None, message: str, folder: Path) -> None:
@@ -174,4 +176,4 @@ def test_it_can_be_written_only_into_a_file_that_is_named() -> None:
     done = in_process("lint", "pods/burstable.yaml", "--write-baseline")
 
     assert done.status == 2
-    assert "--write-baseline needs --baseline FILE" in done.err
+    assert "--write-baseline requires --baseline" in done.err

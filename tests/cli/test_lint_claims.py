@@ -183,7 +183,7 @@ def test_a_claim_that_can_be_met_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "claim.json"
     path.write_text(json.dumps({**API, "kind": "ResourceClaim", **claim("c", request("g", "gpu.nvidia.com"))}))
     done = in_process("lint", str(path), "--slices", CLUSTER)
-    assert (done.status, done.out) == (0, "1 claim, 0 findings; judged without a machine\n")
+    assert (done.status, done.out) == (0, "1 claim, 0 findings. No machine given (--machine adds checks).\n")
 
 
 def test_a_claim_that_a_pod_uses_is_judged_once(tmp_path: Path) -> None:
@@ -209,7 +209,10 @@ def test_slices_and_pods_cannot_both_be_standard_input(command: list[str]) -> No
     pod = (ROOT / "docs" / "examples" / "dra" / "gpu.yaml").read_bytes()
     done = in_process(*command, "-", "--slices", "-", stdin=pod)
     assert done.status == 2
-    assert "--slices -: standard input is read once: name a file for the slices, or for the pods and claims" in done.err
+    assert (
+        "--slices -: standard input is read once\nfix: name a file for the slices, or for the pods and claims"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize("where", ["claim", "template", "the template's claims"])
@@ -248,4 +251,4 @@ def test_an_unknown_code_in_a_claim_s_annotation_is_refused(tmp_path: Path) -> N
     done = in_process("lint", str(path))
 
     assert done.status == 2
-    assert f'{path}:1: metadata.annotations["numalign/ignore"]: no rule has the code "claim-atribute"' in done.err
+    assert f'{path}:1: metadata.annotations["numalign/ignore"]: unknown rule "claim-atribute"' in done.err

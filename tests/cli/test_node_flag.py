@@ -72,7 +72,7 @@ def test_a_folder_without_a_machine_says_what_is_missing(tmp_path: Path) -> None
     done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet")
 
     assert done.status == 2
-    assert "tells nothing of the machine; name it with --machine" in one_line(done.err)
+    assert "has no hardware description; fix: add --machine" in one_line(done.err)
 
 
 def test_a_damaged_file_stops_the_kubelet(machine: str, tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_a_wrong_checksum_says_both_sums_and_what_to_do(machine: str, tmp_path: 
 
     file = "/var/lib/kubelet/cpu_manager_state"
     assert done.status == 4
-    assert f"{file} has checksum 2204042600, its content gives " in done.err
-    assert f"what to do: drain the node, stop the kubelet, delete {file}, start the kubelet" in done.err
-    assert "to go on with what the files say: --ignore-checksums" in done.err
+    assert f"{file}: wrong checksum (stored 2204042600, computed " in done.err
+    assert f"fix: drain the node, stop the kubelet, delete {file}, start the kubelet" in done.err
+    assert "or read the files anyway: --ignore-checksums" in done.err
 
 
 @pytest.mark.parametrize("command", ["admit", "explain", "compare", "capacity"])
@@ -118,7 +118,7 @@ def test_one_may_go_on_despite_a_wrong_checksum(command: str, machine: str, tmp_
     done = in_process(command, pod, *place, "--ignore-checksums")
 
     assert done.status == 0
-    assert "has checksum 2204042601, its content gives 2204042600: taken all the same" in done.err
+    assert "wrong checksum (stored 2204042601, computed 2204042600): used" in done.err
     assert in_process(command, pod, "--node", NODE / "kubelet", "--machine", machine).out == done.out.replace(
         str(folder), str(NODE / "kubelet")
     )
@@ -151,14 +151,14 @@ def test_a_damaged_device_file_is_told_and_its_records_count(machine: str, tmp_p
     done = in_process("admit", pod_file(tmp_path, "next", 6), "--node", folder, "--machine", machine)
 
     assert done.status == 0
-    assert "a kubelet that starts with it drops all records of devices" in done.err
+    assert "at its start the kubelet forgets all device allocations" in done.err
 
 
 def test_ignoring_checksums_is_about_a_node(tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "p"), "--ignore-checksums")
 
     assert done.status == 2
-    assert "name one" in one_line(done.err)
+    assert "requires --node" in one_line(done.err)
 
 
 def test_a_state_file_is_a_node_too(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_an_answer_of_the_api_is_a_node_where_the_machine_is_named(tmp_path: Pat
 
     assert not parse(done.json["pods"][0]["containers"][0]["cpus"]) & parse("0,2-3")
     assert "node-settings-unknown" in {warning["code"] for warning in done.json["warnings"]}
-    assert "not known of this node: the kubelet's policies" in done.err
+    assert "unknown of this node: the kubelet's policies" in done.err
 
 
 def test_pods_of_the_api_server_name_and_measure_the_pods_there(machine: str, tmp_path: Path) -> None:
@@ -228,8 +228,8 @@ def test_capacity_counts_what_one_node_still_holds(machine: str, tmp_path: Path)
     (shape,) = done.json["shapes"]
     assert (shape["now"], shape["aligned"], shape["empty"]) == (2, 2, 4)  # six CPUs are free on each node
     assert f"machine: worker-1 ({NODE}/kubelet)" in shown.out
-    assert "4 pods on it" in shown.out
-    assert "on the empty node: 4, all aligned" in shown.out
+    assert "4 pods on the node" in shown.out
+    assert "on an empty node: 4, all aligned" in shown.out
 
 
 def test_capacity_counts_beside_the_pods_of_the_api_server(machine: str, tmp_path: Path) -> None:
@@ -242,9 +242,12 @@ def test_capacity_counts_beside_the_pods_of_the_api_server(machine: str, tmp_pat
 
 
 CAPACITY_OF_NOTHING = {
-    "no place": ((), "or a node, --node SOURCE"),
-    "a cluster and a node": (("--cluster", "machines", "--node", "pods"), "are for one"),
-    "settings of a cluster": (("--cluster", "machines", "--policy", "restricted"), "are for one"),
+    "no place": ((), "no node given; fix: "),
+    "a cluster and a node": (("--cluster", "machines", "--node", "pods"), "--cluster and --state cannot be used with"),
+    "settings of a cluster": (
+        ("--cluster", "machines", "--policy", "restricted"),
+        "--cluster and --state cannot be used with",
+    ),
 }
 
 
@@ -259,9 +262,12 @@ def test_capacity_wants_one_place(case: str, tmp_path: Path) -> None:
 
 
 WRONG = {
-    "nothing of a node": ("pods", "no snapshot, /var/lib/kubelet, must-gather"),
+    "nothing of a node": (
+        "pods",
+        "snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer, state file",
+    ),
     "no such file": ("nowhere", "cannot be read: No such file or directory"),
-    "a file of something else": ("README.md", "is no tar archive"),
+    "a file of something else": ("README.md", "is not a readable tar archive (a header is damaged)"),
 }
 
 
@@ -279,7 +285,7 @@ def test_node_and_state_exclude_each_other(tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "p"), "--node", "a", "--state", "b")
 
     assert done.status == 2
-    assert "give one of them" in one_line(done.err)
+    assert "remove one; fix: " in one_line(done.err)
 
 
 def must_gather(folder: Path) -> Path:
@@ -326,7 +332,7 @@ def test_a_must_gather_is_a_node(tmp_path: Path) -> None:
     assert done.json["kubelet"]["topologyManagerPolicy"] == "restricted"
     cpus = done.json["pods"][0]["containers"][0]["cpus"]
     assert cpus not in ("0", "2", "3")
-    assert "not known of this node: the kubelet's files" in done.err
+    assert "unknown of this node: the kubelet's files" in done.err
 
 
 ODD_PODS = {
@@ -373,7 +379,7 @@ def test_a_must_gather_of_several_nodes_wants_a_name(tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "next"), "--node", root)
 
     assert done.status == 2
-    assert "say which with --node-name: worker-1, worker-2" in one_line(done.err)
+    assert "add --node-name; allowed: worker-1, worker-2" in one_line(done.err)
     assert in_process("admit", pod_file(tmp_path, "next"), "--node", root, "--node-name", "worker-1").status == 0
 
 
@@ -400,7 +406,7 @@ def test_an_answer_beyond_all_measure_is_refused(tmp_path: Path, monkeypatch: py
     done = in_process("admit", pod_file(tmp_path, "next"), "--node", path)
 
     assert done.status == 2
-    assert "which no answer of a kubelet is" in one_line(done.err)
+    assert "is larger than 0 MiB, the most for an answer of a kubelet" in one_line(done.err)
 
 
 def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_later() -> None:

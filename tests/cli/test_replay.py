@@ -227,7 +227,7 @@ def test_a_broken_line_is_told_with_its_number_and_the_rest_goes_on(case: str) -
     assert set(results[1]) == {"line", "error"}
     assert results[1]["error"].startswith(says)
     assert len(results[1]["error"]) < 300
-    assert one_line(done.err) == '1 of 3 lines is no scenario; see "error" in the result'
+    assert one_line(done.err) == '1 of 3 lines is not a scenario; hint: see "error" in the result'
 
 
 def test_a_line_over_the_bound_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

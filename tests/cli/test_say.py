@@ -60,12 +60,12 @@ def test_otherwise_nothing_is_counted(
 
 def test_a_line_stays_a_line_and_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     say.say("a\nb \x1b[31m é")
-    assert capsys.readouterr().err == "numalign: a\\nb \\x1b[31m é\n"
+    assert capsys.readouterr().err == "error: a\\nb \\x1b[31m é\n"
 
 
 def test_warnings_alike_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     say.tell([Notice("odd", "is odd", name) for name in "abca"] + [Notice("odd", "all is odd")])
-    assert capsys.readouterr().err == "numalign: warning: a, b, c: is odd\nnumalign: warning: all is odd\n"
+    assert capsys.readouterr().err == "warning: a, b, c: is odd\nwarning: all is odd\n"
 
 
 def test_on_a_terminal_a_line_breaks_at_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,12 +73,12 @@ def test_on_a_terminal_a_line_breaks_at_words(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "50")
 
-    say.say("warning: a line of words that is too long for it, and /a/path/that/is/never/cut/however/long/it/may/be")
+    say.say(
+        "a line of words that is too long for it, and /a/path/that/is/never/cut/however/long/it/may/be", "warning: "
+    )
 
     assert terminal.getvalue() == (
-        "numalign: warning: a line of words that is too\n"
-        "  long for it, and\n"
-        "  /a/path/that/is/never/cut/however/long/it/may/be\n"
+        "warning: a line of words that is too long for it,\n  and\n  /a/path/that/is/never/cut/however/long/it/may/be\n"
     )
 
 

@@ -59,8 +59,8 @@ def test_three_runs_stand_side_by_side_in_eighty_columns() -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", done.out).splitlines()
 
     assert max(map(len, lines)) <= 80
-    assert "of these TopologyAffinityError         117        3        1" in lines  # not folded
-    place = lines.index("aware: why attempts found no machine, counted by machine")
+    assert "rejected: TopologyAffinityError        117        3        1" in lines  # not folded
+    place = lines.index("aware: why attempts found no node, counted by node")
     assert lines[place + 1] == "  4 × cannot align container"
 
 
@@ -70,7 +70,7 @@ def test_many_runs_stand_below_each_other() -> None:
     written = in_process(*words, terminal=True, env={"COLUMNS": "80"}).out
     screen = re.sub(r"\x1b\[[0-9;]*m", "", written)
     title = next(line for line in screen.splitlines() if line.startswith("RUN "))
-    assert {"ADMITTED", "REFUSED"} <= set(title.split())
+    assert {"ADMITTED", "REJECTED"} <= set(title.split())
     assert max(map(len, screen.splitlines())) <= 80
     everything = in_process(*words).out
     assert "AGE OF NRT DATA, 95 %" in everything
@@ -157,8 +157,8 @@ def test_html_loads_nothing_from_elsewhere() -> None:
         pytest.param(("--sweep", "seed="), "--sweep: seed has no value", id="no value"),
         pytest.param(("--sweep", "seed=1.5"), "--sweep: seed: expected whole numbers, got '1.5'", id="half a seed"),
         pytest.param(("--sweep", "seed=1..99999999"), "--sweep: 1..99999999 is too long a range", id="a huge range"),
-        pytest.param(("--trace-form", "csv"), "a CSV trace needs --columns", id="no columns"),
-        pytest.param(("--columns", "t=a"), "--columns: no column is named for name, cpu, memory", id="too few columns"),
+        pytest.param(("--trace-form", "csv"), "a CSV trace requires --columns", id="no columns"),
+        pytest.param(("--columns", "t=a"), "--columns: no column for name, cpu, memory", id="too few columns"),
         pytest.param(("--cluster", "pods/wide.yaml"), "pods/wide.yaml", id="no cluster"),
         pytest.param(("--trace", "nowhere.jsonl"), "nowhere.jsonl: cannot be read", id="no trace"),
     ],
@@ -209,7 +209,7 @@ def started(tmp_path: Path, workloads: int, program: Sequence[str], *words: str)
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        pytest.param((), "unaware: interrupted: this is what happened until then", id="side by side"),
+        pytest.param((), "unaware: interrupted: the report ends here (at 35.41 s)", id="side by side"),
         pytest.param(
             ("--sweep", "seed=1..6", "--jobs", "1"), "seed=2: failed: interrupted before it was done", id="a sweep"
         ),

@@ -191,7 +191,7 @@ def test_a_cluster_file_names_nothing_outside_of_its_folder(
 
     assert done.status == allowed.status == 2
     if case != "a machine of the working folder":
-        assert "leads out of the folder of the cluster file; --allow-outside permits it" in done.err
+        assert "is outside the folder of the cluster file\nfix: add --allow-outside" in done.err
     for told in (done.err, allowed.err):
         assert "hunter2" not in told
         assert "password" not in told
@@ -205,7 +205,7 @@ def test_what_a_cluster_file_names_is_not_quoted(tmp_path: Path) -> None:
     done = in_process("schedule", POD, "--cluster", path)
 
     assert one_line(done.err) == (
-        f"{path}:1: nodes[0].machine: nodes n: {tmp_path}/secret:2: cannot be read as a machine; "
+        f"{path}:1: nodes[0].machine: nodes n: {tmp_path}/secret:2: not a valid machine; hint: "
         f"--machine {tmp_path}/secret shows why"
     )
 

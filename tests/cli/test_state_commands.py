@@ -89,21 +89,21 @@ def test_a_pod_that_is_there_is_not_admitted_again(tmp_path: Path) -> None:
     done = in_process("admit", pod, "--state", state)
 
     assert done.status == 2
-    assert "already there" in one_line(done.err)
+    assert "a pod on the node" in one_line(done.err)
     assert state.read_text() == before
     assert in_process("admit", pod, "--state", state, "--without", "web").status == 0
 
 
 WRONG = {
-    "another machine": (("--machine", "hgx-h100"), "holds a node with another machine (figure-1); leave out --machine"),
+    "another machine": (("--machine", "hgx-h100"), "belongs to machine figure-1; fix: remove --machine"),
     "other settings": (("--policy", "restricted"), "holds a node with other settings"),
     "other settings on the same machine": (
         ("--machine", "figure-1", "--policy", "restricted"),
         "holds a node with other settings (topologyManagerPolicy)",
     ),
     "another release": (("--kubelet-version", "1.20"), "holds a node with other settings"),
-    "no such pod": (("--without", "wbe"), "no pod there is called wbe; did you mean web?"),
-    "no such started pod": (("--started-pods", "x,y"), "no pod there is called x"),
+    "no such pod": (("--without", "wbe"), "no pod has the name wbe; hint: similar: web"),
+    "no such started pod": (("--started-pods", "x,y"), "no pod has the name x"),
 }
 
 
@@ -129,7 +129,7 @@ def test_release_without_such_a_pod_changes_nothing(tmp_path: Path) -> None:
     done = in_process("release", "web", "other", "--state", state)
 
     assert done.status == 2
-    assert "no pod there is called other" in one_line(done.err)
+    assert "no pod has the name other" in one_line(done.err)
     assert state.read_text() == before
 
 
@@ -147,7 +147,7 @@ def test_a_foreign_file_stays_as_it_is(tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "web"), "--machine", "figure-1", "--state", state)
 
     assert done.status == 2
-    assert "is no state of a node" in one_line(done.err)
+    assert "is not a state file: " in one_line(done.err)
     assert state.read_text() == "name: m\n"
 
 
@@ -175,7 +175,7 @@ def test_a_state_that_contradicts_itself_is_refused_and_stays(tmp_path: Path, co
 
     assert (done.status, done.out) == (2, "")
     assert one_line(done.err).startswith(f"{state}: {place}")
-    assert "the file was changed by somebody else" in done.err
+    assert "restore the file, or start with a new one" in done.err
     assert state.read_bytes() == before
 
 
@@ -224,7 +224,7 @@ def test_a_start_can_be_said_by_itself(tmp_path: Path) -> None:
 
 
 WITHOUT_POD = {
-    "nothing at all": ((), "name at least one POD"),
+    "nothing at all": ((), "no POD given"),
     "a start that nothing keeps": (("--started-pods", "web", "--machine", "figure-1"), "--state FILE"),
 }
 

@@ -84,10 +84,10 @@ def test_every_machine_and_every_setting_is_tried(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        pytest.param({"expect": {}}, "expects nothing; write one of admitted", id="no expectation"),
+        pytest.param({"expect": {}}, "no expectation\nallowed: admitted", id="no expectation"),
         pytest.param({"expect": {"verdict": "good"}}, "expected aligned, spread", id="no verdict"),
         pytest.param({"expect": {"admitted": "some"}}, "true, false or a number of pods", id="no number"),
-        pytest.param({"expects": {}}, "did you mean expect?", id="an unknown key"),
+        pytest.param({"expects": {}}, "similar: expect", id="an unknown key"),
         pytest.param(
             {"expect": {"admitted": 1}, "kubelet": {"version": 1.36}}, 'a version as text, "1.36"', id="version"
         ),

@@ -72,7 +72,7 @@ def test_nothing_is_changed_where_the_answer_cannot_be_written(case: str, full: 
         done = printed(tmp_path, CHANGES[case], disk.fileno() if full else None)
 
     assert done.status == 2
-    assert done.err.splitlines()[-1] == f"numalign: the output cannot be written: {why}"
+    assert done.err.splitlines()[-1] == f"error: the output cannot be written: {why}"
     assert files_of(tmp_path) == before
 
 
@@ -105,7 +105,7 @@ def test_an_output_that_takes_no_answer_is_told_as_such(
 
     *before, last = capfd.readouterr().err.splitlines()
     assert end.value.code == 2
-    assert last == f"numalign: the output cannot be written: {why}"
+    assert last == f"error: the output cannot be written: {why}"
     assert not [line for line in before if "bug" in line or "Traceback" in line]
 
 

@@ -77,7 +77,12 @@ def test_a_selector_that_numalign_does_not_follow_is_refused_by_name() -> None:
 
 READING = [
     ("a device without a name", {"devices": [{}]}, "spec.devices[0].name", "is missing"),
-    ("an amount that is none", {"devices": [{"name": "a", "capacity": {"m": {"value": "x"}}}]}, "value", "no quantity"),
+    (
+        "an amount that is none",
+        {"devices": [{"name": "a", "capacity": {"m": {"value": "x"}}}]},
+        "value",
+        "not a quantity",
+    ),
     ("a count that is text", {"pool": {"name": "p", "resourceSliceCount": "1"}}, "resourceSliceCount", "whole number"),
     ("a number too large", {"devices": [{"name": "a", "attributes": {"i": {"int": 2**63}}}]}, "int", "whole number"),
     ("too many devices", {"devices": [{"name": str(index)} for index in range(MAX_DEVICES + 1)]}, "devices", "1024"),

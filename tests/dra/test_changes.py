@@ -58,14 +58,14 @@ def test_what_is_allocated_needs_no_change() -> None:
 def test_fewer_devices_and_the_most_of_them() -> None:
     [one] = found([claim("c", request("r", "gpu", 4))], gpus())
 
-    assert (one.kind, one.text) == ("count", "ask for 2 instead of 4 in r")
+    assert (one.kind, one.text) == ("count", "request 2 in r (now 4)")
     assert [each.device.device for each in one.claims[0].devices] == ["g0", "g1"]
 
 
 def test_asking_for_no_device_is_no_change() -> None:
     """A class that means nothing here may be any other."""
     nics = resource_slice(NIC, [device("n")])
-    assert texts([claim("c", request("r", "gpu"))], nics) == ["ask for deviceClassName nic instead of gpu in r"]
+    assert texts([claim("c", request("r", "gpu"))], nics) == ["request deviceClassName nic in r (now gpu)"]
 
 
 def test_another_name_for_a_place_that_all_have() -> None:
@@ -78,7 +78,7 @@ def test_another_name_for_a_place_that_all_have() -> None:
     assert (first.kind, first.text) == ("attribute", f"match {ROOT} instead of {NUMA}")
     assert (second.kind, second.text) == (
         "constraint",
-        f"drop matchAttribute {NUMA}: nothing keeps the devices together then",
+        f"drop matchAttribute {NUMA}: the devices may then be on different NUMA nodes",
     )
 
 
@@ -92,7 +92,7 @@ def test_at_most_two_other_names() -> None:
 
 
 def test_what_has_to_be_distinct_may_be_dropped() -> None:
-    assert "drop distinctAttribute x/y: nothing keeps the devices together then" in texts(
+    assert "drop distinctAttribute x/y: the devices may then be on different NUMA nodes" in texts(
         [claim("c", request("r", "gpu", 2), distinct="x/y")], gpus()
     )
 
@@ -103,7 +103,7 @@ def test_the_constraint_that_helps_is_dropped_and_no_other() -> None:
     slices = resource_slice(GPU, [device("g0", a=1, b=1), device("g1", a=1, b=2)])
 
     assert [text for text in texts([wanted], slices) if text.startswith("drop")] == [
-        f"drop matchAttribute {GPU}/b: nothing keeps the devices together then"
+        f"drop matchAttribute {GPU}/b: the devices may then be on different NUMA nodes"
     ]
 
 
@@ -134,19 +134,19 @@ def test_a_taint_may_be_tolerated() -> None:
 
 
 def test_a_class_of_the_same_driver_or_the_one_that_was_meant() -> None:
-    assert texts([claim("c", request("r", "gpus"))], gpus()) == ["ask for deviceClassName gpu instead of gpus in r"]
+    assert texts([claim("c", request("r", "gpus"))], gpus()) == ["request deviceClassName gpu in r (now gpus)"]
     assert texts([claim("c", request("r", "xyzzy"))], gpus()) == []
-    assert texts([claim("c", request("r", "nic"))], gpus()) == ["ask for deviceClassName gpu instead of nic in r"]
+    assert texts([claim("c", request("r", "nic"))], gpus()) == ["request deviceClassName gpu in r (now nic)"]
     nics = resource_slice(NIC, [device("n0"), device("n1")])
-    assert texts([claim("c", request("r", "nic", 3))], gpus(3), nics) == ["ask for 2 instead of 3 in r"]
+    assert texts([claim("c", request("r", "nic", 3))], gpus(3), nics) == ["request 2 in r (now 3)"]
 
 
 def test_other_claims_may_end() -> None:
     assert texts([claim("c", request("r", "gpu", 2))], gpus(), held=("g0",)) == [
-        "ask for 1 instead of 2 in r",
-        "wait until other claims on this node have ended",
+        "request 1 in r (now 2)",
+        "wait until other claims on this node end",
     ]
-    assert "wait until other claims on this node have ended" not in texts([claim("c", request("r", "gpu", 3))], gpus())
+    assert "wait until other claims on this node end" not in texts([claim("c", request("r", "gpu", 3))], gpus())
 
 
 SHARED = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}}
@@ -155,8 +155,8 @@ SHARED = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}
 @pytest.mark.parametrize(
     ("asked", "used", "said"),
     [
-        ("12Gi", {}, "ask for 10Gi of m instead of 12Gi in r"),
-        ("12Gi", {"g0": "4Gi"}, "ask for 6Gi of m instead of 12Gi in r"),
+        ("12Gi", {}, "request 10Gi of m in r (now 12Gi)"),
+        ("12Gi", {"g0": "4Gi"}, "request 6Gi of m in r (now 12Gi)"),
         ("12Gi", {"g0": "10Gi"}, None),
     ],
     ids=["what a device has", "what others leave of it", "nothing is left"],
@@ -172,7 +172,7 @@ def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) 
 def test_the_claim_that_failed_is_changed_and_the_others_stay() -> None:
     [one] = found([claim("a", request("r", "gpu")), claim("b", request("s", "gpu", 3))], gpus(3))
 
-    assert one.text == "ask for 2 instead of 3 in s"
+    assert one.text == "request 2 in s (now 3)"
     assert [len(each.devices) for each in one.claims] == [1, 2]
 
 
@@ -180,7 +180,7 @@ def test_an_alternative_is_changed() -> None:
     forms = [{"name": "a", "deviceClassName": "gpu", "count": 4}, {"name": "b", "deviceClassName": "gpu", "count": 3}]
     [text] = texts([claim("c", {"name": "r", "firstAvailable": forms})], gpus())
 
-    assert text in ("ask for 2 instead of 4 in a", "ask for 2 instead of 3 in b")
+    assert text in ("request 2 in a (now 4)", "request 2 in b (now 3)")
 
 
 def test_where_no_request_failed_nothing_is_changed() -> None:

@@ -73,7 +73,7 @@ NEVER = [
         "no name is common to all",
         asking("gpu.nvidia.com", "dra.cpu", match="dra.net/numaNode"),
         "gpu.nvidia.com does not publish it",
-        "no name is published by all",
+        "select devices with a selector in each request",
         "impossible",
     ),
     (
@@ -115,7 +115,7 @@ NEVER = [
         "a driver that nobody knows beside it",
         asking("gpu.nvidia.com", "mine", match="dra.net/numaNode"),
         "gpu.nvidia.com does not publish it",
-        "no name is published by all",
+        "select devices with a selector in each request",
         "impossible",
     ),
 ]
@@ -193,22 +193,22 @@ ON = [
         "a class that is not there",
         [of("gpus")],
         "claim-class",
-        "request r: no DeviceClass is called gpus",
-        "did you mean gpu?",
+        "request r: unknown DeviceClass gpus",
+        "similar: gpu",
     ),
-    ("no class", [of("")], "claim-class", "request r: no DeviceClass is called (nothing)", "there are gpu, nic"),
+    ("no class", [of("")], "claim-class", "request r: unknown DeviceClass (nothing)", "allowed: gpu, nic"),
     (
         "selectors that no device meets",
         [of("gpu", MODEL.format("c"))],
         "claim-devices",
-        "request r: no published device satisfies it; 2 are of class gpu",
+        "request r: no published device matches; 2 are of class gpu",
         "change its selectors",
     ),
     (
         "selectors that fail on all",
         [of("nic", MODEL.format("a"))],
         "claim-devices",
-        "request r: no published device satisfies it; 1 are of class nic",
+        "request r: no published device matches; 1 are of class nic",
         "change its selectors",
     ),
 ]
@@ -221,7 +221,7 @@ def test_a_request_that_nothing_meets(wanted: list[dict[str, Any]], code: str, m
 
 def test_a_class_whose_driver_is_not_there() -> None:
     [one] = found_on(of("nic"), slices=SLICES[:1])
-    assert (one.code, one.advice) == ("claim-devices", "change the class, or see that its driver runs")
+    assert (one.code, one.advice) == ("claim-devices", "change the class, or start its driver")
     assert one.message.endswith("0 are of class nic")
 
 

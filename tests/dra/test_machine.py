@@ -97,8 +97,8 @@ def test_a_device_behind_the_root_of_another_is_on_its_node() -> None:
         resource_slice("gpu.nvidia.com", [device("gpu-0", type="gpu", **root), device("gpu-1", type="gpu")]),
     )
     assert [one.numa_nodes for one in found.machine.devices["nvidia.com/gpu"]] == [(1,), None]
-    assert "gpu.nvidia.com says no NUMA node: 1 devices are where others behind their root are" in found.left_out
-    assert "1 devices of gpu.nvidia.com say no NUMA node: they count as devices without one" in found.left_out
+    assert "gpu.nvidia.com reports no NUMA node: 1 devices are on the NUMA node of their PCIe root" in found.left_out
+    assert "NUMA node unknown: 1 devices of gpu.nvidia.com" in found.left_out
 
 
 def test_a_node_of_which_only_devices_are_known_is_there() -> None:
@@ -113,7 +113,7 @@ def test_parts_of_a_card_are_no_cards() -> None:
         resource_slice("gpu.nvidia.com", [device("gpu-0", type="gpu"), device("gpu-0-mig-1", type="mig")]),
     )
     assert [one.id for one in found.machine.devices["nvidia.com/gpu"]] == ["gpu-0"]
-    assert "1 devices of gpu.nvidia.com are parts or other views of whole ones: left out" in found.left_out
+    assert "skipped 1 devices of gpu.nvidia.com: parts or other views of whole devices" in found.left_out
 
 
 def test_what_is_not_said_is_named() -> None:
@@ -121,9 +121,9 @@ def test_what_is_not_said_is_named() -> None:
     assert found.machine.numa_nodes[0].memory == AMPLE_MEMORY
     assert found.left_out == (
         "CPUs 0,2 are in no slice: reserved by the driver, or offline",
-        "CPUs above the last published one, and NUMA nodes with nothing published, are not known",
-        "memory is not said: it counts as enough (64 TiB a NUMA node), without huge pages",
-        "distances, links between devices and the kubelet's settings are never said",
+        "unknown: CPUs above the last published CPU, and NUMA nodes without published CPUs",
+        "memory unknown: numalign assumes 64 TiB on each NUMA node, without huge pages",
+        "slices have no distances, no links between devices and no kubelet settings",
     )
 
 
@@ -143,7 +143,7 @@ REFUSED = [
     (
         "sockets only",
         resource_slice("dra.cpu", [device("cpudevsocket000", **{"dra.cpu/socketID": 0})]),
-        "says no NUMA node",
+        "has no NUMA node",
     ),
     ("no count", resource_slice("dra.cpu", [device("g", **{"dra.cpu/numaNodeID": 0})]), "does not say how many CPUs"),
     (
@@ -152,8 +152,8 @@ REFUSED = [
         "both its CPU and its NUMA node",
     ),
     ("a CPU twice", resource_slice("dra.cpu", [cpu(0), {**cpu(0), "name": "again"}]), "CPU 0 is there twice"),
-    ("a huge CPU", resource_slice("dra.cpu", [cpu(2**62)]), "is no number that Linux has"),
-    ("a huge node", resource_slice("dra.cpu", [cpu(0, numaNodeID=2**62)]), "is no number that Linux has"),
+    ("a huge CPU", resource_slice("dra.cpu", [cpu(2**62)]), "is not a valid number in Linux"),
+    ("a huge node", resource_slice("dra.cpu", [cpu(0, numaNodeID=2**62)]), "is not a valid number in Linux"),
     (
         "a negative count",
         resource_slice("dra.cpu", [device("g", **{**GROUP, "dra.cpu/numCPUs": -4})]),
@@ -169,7 +169,7 @@ def test_slices_that_do_not_say_enough_are_no_machine(slice_: Mapping[str, Any],
 
 
 def test_a_huge_node_of_a_device_is_refused() -> None:
-    with pytest.raises(InputError, match="is no NUMA node that Linux has"):
+    with pytest.raises(InputError, match="is not a NUMA node of Linux"):
         read(
             resource_slice("dra.cpu", [cpu(0)]), resource_slice("dra.net", [device("n", **{"dra.net/numaNode": 2**62})])
         )
@@ -189,14 +189,14 @@ def test_a_pod_gets_the_same_cpus_on_the_machine_that_was_read_back(tmp_path: Pa
 def test_of_several_nodes_one_is_named() -> None:
     done = in_process("discover", "-m", CLUSTER)
     assert done.status == 2
-    assert f"slices of several nodes: name one, as {CLUSTER}@NODE; there are hgx-1, hgx-2" in done.err
+    assert f"slices of several nodes; fix: name one, as {CLUSTER}@NODE; allowed: hgx-1, hgx-2" in done.err
     done = in_process("discover", "-m", f"{CLUSTER}@hgx-1", "-o", "json")
     assert done.status == 0, done.err
     assert [node["cpus"] for node in done.json["numaNodes"]] == ["0-55,112-167", "56-111,168-223"]
     assert "note: hgx-1: CPU ids and cores are made up" in done.err
     done = in_process("discover", "-m", f"{CLUSTER}@hgx-9")
     assert done.status == 2
-    assert "no slice is of node hgx-9; there are hgx-1, hgx-2" in done.err
+    assert "no slice of node hgx-9; allowed: hgx-1, hgx-2" in done.err
     done = in_process("discover", "-m", f"{ROOT}/machines/figure-1.yaml@hgx-9")
     assert done.status == 2
     assert "FILE@NODE is for files with ResourceSlices" in done.err
@@ -231,7 +231,7 @@ def test_memory_is_what_its_driver_publishes() -> None:
         (3, 1, {}),
     ]
     assert [text for text in found.left_out if "left out" in text] == [
-        f"{name} of dra.memory does not say its node, size and pages: left out" for name in ("no-size", "x")
+        f"skipped {name} of dra.memory: no NUMA node, size or pages" for name in ("no-size", "x")
     ]
 
 
@@ -311,5 +311,5 @@ def test_there_are_at_most_as_many_nodes_as_linux_has() -> None:
     slices = [resource_slice("x", devices)]
 
     assert len(read(resource_slice("dra.cpu", [cpu(0)]), *slices).machine.numa_nodes) == 1024
-    with pytest.raises(InputError, match="1025 NUMA nodes; Linux has 1024 at most"):
+    with pytest.raises(InputError, match="1025 NUMA nodes; Linux has at most 1024"):
         read(resource_slice("dra.cpu", [cpu(0, numaNodeID=1024)]), *slices)

@@ -139,21 +139,21 @@ def test_a_machine_of_as_many_cpus_as_linux_has() -> None:
 
 
 REFUSED = [
-    ("no device", [], "there is no device of dra.cpu"),
-    ("a device without its node", [device("s", socketID=0)], "s of dra.cpu says no NUMA node"),
-    ("one of several without it", [group(0, 1), device("s", socketID=0)], "says no NUMA node"),
-    ("a node that is a text", [device("s", numaNodeID="0")], "says no NUMA node"),
-    ("no count", [device("g", numaNodeID=0)], "g of dra.cpu does not say how many CPUs it has"),
-    ("a CPU without its node", [cpu(0), device("c", cpuID=1)], "c of dra.cpu does not say both"),
-    ("a CPU twice", [cpu(3), cpu(3)], "CPU 3 is there twice"),
+    ("no device", [], "no device of dra.cpu found; fix: "),
+    ("a device without its node", [device("s", socketID=0)], "s of dra.cpu has no NUMA node"),
+    ("one of several without it", [group(0, 1), device("s", socketID=0)], "has no NUMA node"),
+    ("a node that is a text", [device("s", numaNodeID="0")], "has no NUMA node"),
+    ("no count", [device("g", numaNodeID=0)], "g of dra.cpu has no number of CPUs"),
+    ("a CPU without its node", [cpu(0), device("c", cpuID=1)], "c of dra.cpu has no CPU id or no NUMA node"),
+    ("a CPU twice", [cpu(3), cpu(3)], "duplicate CPU 3"),
     ("more CPUs than Linux has", [group(0, MAX_CPU), group(1, 1)], "more than 16383 CPUs"),
-    ("a CPU that Linux has not", [cpu(MAX_CPU + 1)], "dra.cpu/cpuID 16384 is no number that Linux has"),
-    ("a count that it has not", [group(0, MAX_CPU + 1)], "dra.cpu/numCPUs 16384 is no number"),
-    ("a number below zero", [cpu(-1)], "dra.cpu/cpuID -1 is no number"),
+    ("a CPU that Linux has not", [cpu(MAX_CPU + 1)], "dra.cpu/cpuID 16384 is not a valid number in Linux"),
+    ("a count that it has not", [group(0, MAX_CPU + 1)], "dra.cpu/numCPUs 16384 is not a valid number in Linux"),
+    ("a number below zero", [cpu(-1)], "dra.cpu/cpuID -1 is not a valid number in Linux"),
     (
         "a capacity below zero",
         [device("g", numaNodeID=0)._replace(capacity={"dra.cpu/cpu": Capacity(from_int(-1))})],
-        "does not say how many",
+        "g of dra.cpu has no number of CPUs",
     ),
 ]
 

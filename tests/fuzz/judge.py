@@ -193,7 +193,7 @@ def _judged(case: Case, status: int, out: str, err: str) -> str:
         return f"status {status}"
     if "Traceback" in err:
         return "traceback"
-    if not all(line.startswith("numalign: ") for line in err.splitlines()):
+    if not all(line.startswith("error: ") for line in err.splitlines()):
         return "a line of standard error is not numalign's"
     if status >= 2 and not err and not out and "-q" not in case.arguments and "replay" not in case.arguments:
         return f"status {status} without a word"

@@ -50,7 +50,7 @@ def run_http(data: bytes) -> int:
         except ConnectionError:
             pass
         except TimeoutError:
-            sys.stderr.write("numalign: bug: the server neither answers nor closes\n")
+            sys.stderr.write("error: bug: the server neither answers nor closes\n")
             return 70
     status = found[9:12]
     sys.stdout.write(f"{status.decode('latin-1') or 'closed'}\n")

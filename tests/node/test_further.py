@@ -86,7 +86,7 @@ def test_devices_held_by_claim_are_shown(machine: str, kubelet: Path) -> None:
     assert done.status == 0
     assert web["active"]
     assert [one["device"] for one in web["claims"]] == ["gpu-0", "gpu-1"]
-    told = "holds by claim web-gpu: gpu.example.com worker-1/gpu-0, gpu.example.com worker-1/gpu-1 (share s-1)"
+    told = "holds devices of claim web-gpu: gpu.example.com worker-1/gpu-0, gpu.example.com worker-1/gpu-1 (share s-1)"
     assert f"{WEB} {told}" in shown
 
 

@@ -73,7 +73,7 @@ ANSWER = {
     "Nodes": None,
     "NodeNames": ["a"],
     "FailedNodes": {"b": "cannot align container: c: cpu 6, best zone 1 has 3"},
-    "FailedAndUnresolvableNodes": {"c": "cannot align container: c: cpu 6, no zone is larger than 4"},
+    "FailedAndUnresolvableNodes": {"c": "cannot align container: c: cpu 6, the largest zone has 4"},
     "Error": "",
 }
 
@@ -161,8 +161,8 @@ class TestWrongCalls:
     @pytest.mark.parametrize(
         ("path", "body", "method", "status", "text"),
         [
-            pytest.param("/v1/filter", b"{", "POST", 400, "the body is no JSON", id="half a body"),
-            pytest.param("/v1/filter", b"[" * 100_000, "POST", 400, "the body is no JSON", id="deep nesting"),
+            pytest.param("/v1/filter", b"{", "POST", 400, "the body is not JSON: ", id="half a body"),
+            pytest.param("/v1/filter", b"[" * 100_000, "POST", 400, "the body is not JSON: ", id="deep nesting"),
             pytest.param("/v1/filter", b"[1e400]", "POST", 400, "1e400 is too large for a number", id="infinity"),
             pytest.param("/v1/filter", [], "POST", 400, "expected a JSON object", id="a list"),
             pytest.param("/v1/filter", {"Pod": None}, "POST", 400, "Pod: expected an object", id="no pod"),
@@ -171,9 +171,9 @@ class TestWrongCalls:
             pytest.param("/v1/filter", NAMELESS, "POST", 400, "no metadata.name", id="no name"),
             pytest.param("/v1/filter", BAD_POD, "POST", 400, "Pod: ", id="a bad pod"),
             pytest.param("/v1/filter", CALL, "GET", 405, "expected POST", id="GET"),
-            pytest.param("/v1/preempt", CALL, "POST", 404, "there is filter", id="preempt is not offered"),
-            pytest.param("/v1/bind", CALL, "POST", 404, "there is filter", id="bind is not offered"),
-            pytest.param("/filter", CALL, "POST", 404, "there is filter", id="without the prefix"),
+            pytest.param("/v1/preempt", CALL, "POST", 404, "unknown path; allowed", id="preempt is not offered"),
+            pytest.param("/v1/bind", CALL, "POST", 404, "unknown path; allowed", id="bind is not offered"),
+            pytest.param("/filter", CALL, "POST", 404, "unknown path; allowed", id="without the prefix"),
         ],
     )  # fmt: skip
     def test_is_told_in_a_line(self, path: str, body: object, method: str, status: int, text: str) -> None:

@@ -83,7 +83,7 @@ def test_a_node_in_two_files_leaves_the_old_state_in_force(tmp_path: Path) -> No
 
     answer = files.known.reload()
 
-    assert 'a node "b" is in another file, too' in answer.error
+    assert 'duplicate node "b" in another file' in answer.error
     assert len(files.known.extender) == 2
     assert not files.known.reload().error  # told once
 

@@ -79,18 +79,18 @@ def test_what_an_exporter_and_the_kubelets_api_would_say_is_told_on_request() ->
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        pytest.param("{", "the line is no JSON", id="half a line"),
+        pytest.param("{", "the line is not JSON", id="half a line"),
         pytest.param('{"id": 1e400, "nodes": true}', "1e400 is too large for a number", id="infinity"),
-        pytest.param('{"id": NaN, "nodes": true}', "NaN is no number", id="no number"),
+        pytest.param('{"id": NaN, "nodes": true}', "NaN is not a number", id="no number"),
         pytest.param([], "expected a JSON object", id="a list"),
         pytest.param({}, "expected one of admit, remove, start, reset, nodes", id="nothing to do"),
         pytest.param({"admit": {}, "remove": "a"}, "expected one of admit", id="two things to do"),
-        pytest.param({"admit": pod("a"), "node": "x"}, "there is no node x", id="no such node"),
-        pytest.param({"admit": pod("a")}, "there is no node None", id="which node"),
+        pytest.param({"admit": pod("a"), "node": "x"}, "unknown node x", id="no such node"),
+        pytest.param({"admit": pod("a")}, "unknown node None", id="which node"),
         pytest.param({"admit": "a", "node": "node-0"}, "admit: expected a Pod", id="no pod"),
         pytest.param({"admit": {"spec": 1}, "node": "node-0"}, "spec", id="a pod that is none"),
         pytest.param({"admit": pod("a", "x"), "node": "node-0"}, "cpu", id="an amount that is none"),
-        pytest.param("[" * 100_000, "the line is no JSON", id="deep nesting"),
+        pytest.param("[" * 100_000, "the line is not JSON", id="deep nesting"),
     ],
 )
 def test_a_wrong_line_is_answered_and_so_is_the_next(line: object, error: str) -> None:

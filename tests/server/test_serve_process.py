@@ -260,7 +260,7 @@ def test_https_answers_only_clients_with_a_certificate_and_notices_a_renewed_one
         assert one.ask("/healthz", context=stranger) == (200, b"ok\n")
         assert one.ask("/readyz", context=stranger) == (200, b"ok\n")
         for path, body in (("/v1/filter", CALL), ("/v1/prioritize", CALL), ("/metrics", None), ("/", None)):
-            assert one.ask(path, body, context=stranger) == (403, b"expected a client certificate that may ask\n")
+            assert one.ask(path, body, context=stranger) == (403, b"the client certificate is not allowed\n")
         with pytest.raises((ssl.SSLError, ConnectionError)):
             one.ask("/healthz", context=foreign)
 
@@ -324,11 +324,11 @@ def test_silent_connections_that_promise_much_block_nobody(server: Server) -> No
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        pytest.param(("--client-name", "x"), "names are those of certificates: name a --client-ca", id="no authority"),
-        pytest.param(("--listen", "0.0.0.0:1"), "off loopback the server wants --tls-cert", id="open to everybody"),
+        pytest.param(("--client-name", "x"), "client names require certificates\nfix: add", id="no authority"),
+        pytest.param(("--listen", "0.0.0.0:1"), "no TLS off loopback\nfix: add --tls-cert", id="open to everybody"),
         pytest.param(("--listen", "8899"), "expected HOST:PORT, got '8899'", id="no host"),
-        pytest.param(("--tls-cert", "x"), "a certificate and its key go together", id="no key"),
-        pytest.param(("--tls-cert", "README.md", "--tls-key", "README.md"), "no certificate and key that go together",
+        pytest.param(("--tls-cert", "x"), "require each other\nfix: add both", id="no key"),
+        pytest.param(("--tls-cert", "README.md", "--tls-key", "README.md"), "certificate and key do not match",
                      id="no certificate"),
     ],
 )  # fmt: skip

@@ -97,7 +97,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(
 def test_a_device_is_refused_and_stays(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The replacing itself is taken away: code that tried it here would harm the machine."""
     monkeypatch.setattr(os, "replace", lambda *_, **__: pytest.fail("would replace a device"))
-    with pytest.raises(InputError, match="is a device; only a regular file is written"):
+    with pytest.raises(InputError, match="is a device; fix: name a regular file"):
         write_whole(device, text("new"))
 
 
@@ -141,7 +141,7 @@ def test_other_names_of_the_file_are_told(tmp_path: Path) -> None:
     os.link(tmp_path / "m", tmp_path / "third")
     (notice,) = write_whole(str(tmp_path / "m"), text("new"))
     assert notice.code == "hard-links"
-    assert notice.message == "had 2 other names (hard links), which keep the old content"
+    assert notice.message == "had 2 hard links, which keep the old content"
     assert (tmp_path / "other").read_text() == "old"
 
 
@@ -175,7 +175,7 @@ def test_a_file_with_a_mount_of_its_own_is_refused(tmp_path: Path, monkeypatch: 
     path = tmp_path / "m"
     path.write_text("old")
     monkeypatch.setattr(atomic, "_mount_of", lambda _name, _folder: b"mnt_id:\t0\n")
-    with pytest.raises(InputError, match="cannot be replaced: it is a mount point; write to a path beside it"):
+    with pytest.raises(InputError, match="is a mount point and cannot be replaced; fix: write to a path beside it"):
         write_whole(str(path), text("new"))
     assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["m"])
 
@@ -202,7 +202,7 @@ def test_a_mount_point_is_refused_before_anything_else_is_done(tmp_path: Path) -
 
     if done.stderr.startswith(("unshare: ", "mount: ")):  # containers and hardened systems allow no user namespace
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
-    assert done.stdout == "cannot be replaced: it is a mount point; write to a path beside it\n"
+    assert done.stdout == "is a mount point and cannot be replaced; fix: write to a path beside it\n"
     assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["m"])
 
 

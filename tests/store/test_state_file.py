@@ -87,13 +87,16 @@ def test_one_that_waits_says_so_and_gets_its_turn(tmp_path: Path) -> None:
 
 
 FOREIGN = {
-    "no JSON": ("{", "is no state of a node: not JSON"),
-    "another kind": ('{"apiVersion": "numalign/v1", "kind": "Machine"}', "is no state (TestState) but kind Machine"),
-    "a foreign file": ("[1]", "is no state (TestState) but another file"),
-    "a kind of somebody else": ('{"kind": "TestState"}', "is no state (TestState)"),
-    "a newer one": ('{"apiVersion": "numalign/v1", "kind": "TestState", "version": 2}', "was written by a newer"),
+    "no JSON": ("{", "is not a state file: "),
+    "another kind": (
+        '{"apiVersion": "numalign/v1", "kind": "Machine"}',
+        "is not a state (TestState) but kind Machine; fix: ",
+    ),
+    "a foreign file": ("[1]", "is not a state (TestState) but another file; fix: "),
+    "a kind of somebody else": ('{"kind": "TestState"}', "is not a state (TestState) but kind TestState; fix: "),
+    "a newer one": ('{"apiVersion": "numalign/v1", "kind": "TestState", "version": 2}', "install a newer numalign"),
     "no version": ('{"apiVersion": "numalign/v1", "kind": "TestState"}', "version: expected a number from 1 to 1"),
-    "nested without end": ("[" * 100_000, "is no state of a node: not JSON"),
+    "nested without end": ("[" * 100_000, "is not a state file: "),
 }
 
 
@@ -172,7 +175,10 @@ def test_a_state_that_we_may_not_change_is_told_and_stays(nobody: Path, mode: in
 
 
 def test_a_missing_folder_and_a_folder_are_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be changed"), changing(str(tmp_path / "no/state"), KIND):
+    with (
+        pytest.raises(InputError, match=r"cannot be locked in its folder \(No such file or directory\)"),
+        changing(str(tmp_path / "no/state"), KIND),
+    ):
         pass
     with pytest.raises(InputError, match="is a folder"), changing(str(tmp_path), KIND):
         pass
@@ -205,7 +211,7 @@ def test_a_state_that_is_too_large_is_told(tmp_path: Path, monkeypatch: pytest.M
     path.write_text(" " * 100)
     monkeypatch.setattr(state_file, "MAX_BYTES", 10)
 
-    with pytest.raises(InputError, match="which no state is"):
+    with pytest.raises(InputError, match="is larger than 0 MiB, the most for a state"):
         read_state(str(path), KIND)
 
 
@@ -252,7 +258,10 @@ def test_a_file_that_changed_meanwhile_is_left_as_it_is(tmp_path: Path, case: st
     with changing(str(path), KIND) as state:
         MEANWHILE[case](path)
         found = path.read_bytes() if path.exists() else None
-        with pytest.raises(InputError, match="was changed by somebody else meanwhile"), state.writing({"names": []}):
+        with (
+            pytest.raises(InputError, match="was changed by another program and not written; fix: "),
+            state.writing({"names": []}),
+        ):
             pass
 
     assert (path.read_bytes() if path.exists() else None) == found
@@ -263,7 +272,7 @@ def test_a_new_file_replaces_nothing_that_came_meanwhile(tmp_path: Path) -> None
 
     with changing(str(path), KIND) as state:
         path.write_text("mine")
-        with pytest.raises(InputError, match="meanwhile"), state.writing({"names": []}):
+        with pytest.raises(InputError, match="run the command again"), state.writing({"names": []}):
             pass
 
     assert path.read_text() == "mine"

@@ -69,7 +69,7 @@ def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> 
         yield ConfigFinding(
             "cpu-reservation-replaced",
             "reservedSystemCPUs",
-            "takes the place of cpu in kubeReserved and systemReserved, which count for nothing",
+            "overrides cpu in kubeReserved and systemReserved",
         )
     if reserved:
         explicit = bool(config.reserved_system_cpus)
@@ -87,19 +87,19 @@ def _idle_settings(config: KubeletConfig) -> Iterator[ConfigFinding]:
             yield ConfigFinding(
                 "ignored",
                 "topologyManagerPolicyOptions",
-                "policy none ignores them: nothing is aligned, nothing checked",
+                "no effect: policy none does not align",
             )
         if config.topology_manager_scope != "container":
-            yield ConfigFinding("ignored", "topologyManagerScope", "policy none has no scope")
+            yield ConfigFinding("ignored", "topologyManagerScope", "no effect: policy none has no scope")
     elif config.cpu_manager_policy == "none":
         yield ConfigFinding(
             "cpus-not-aligned",
             "cpuManagerPolicy",
-            f"with none no container gets CPUs of its own: {config.topology_manager_policy} aligns devices only"
+            f"with none no container has exclusive CPUs: {config.topology_manager_policy} aligns only devices"
             + (" and memory" if config.memory_manager_policy == "Static" else ""),
         )
     if config.reserved_memory and config.memory_manager_policy == "None":
-        yield ConfigFinding("ignored", "reservedMemory", "memoryManagerPolicy None ignores it")
+        yield ConfigFinding("ignored", "reservedMemory", "no effect: memoryManagerPolicy is None")
 
 
 def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[ConfigFinding]:
@@ -109,22 +109,22 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
         yield ConfigFinding(
             "split-cores",
             field,
-            f"reserving {format_set(reserved)} leaves the sibling threads {format_set(split)} to pods, which share "
-            f"their cores with the system; whole cores would be {format_set(reserved | split)}",
+            f"reserving {format_set(reserved)} splits cores with CPUs {format_set(split)}, which "
+            f"pods use; fix: reserve whole cores, {format_set(reserved | split)}",
         )
     isolated = isolated_cpus(machine)
     if isolated & reserved:
         yield ConfigFinding(
             "isolated-reserved",
             field,
-            f"the kernel isolates {format_set(isolated & reserved)}: the system will not run on these reserved CPUs",
+            f"the kernel isolates {format_set(isolated & reserved)}: the system does not run on these reserved CPUs",
         )
     if isolated and machine.cpus & ~isolated & ~reserved:
         yield ConfigFinding(
             "pool-and-isolation-differ",
             field,
             f"the kernel isolates {format_set(isolated)}, so the system runs on the others; of these "
-            f"{format_set(machine.cpus & ~isolated & ~reserved)} can be given out exclusively",
+            f"{format_set(machine.cpus & ~isolated & ~reserved)} can be exclusive",
         )
     if machine.cpus and not machine.cpus & ~reserved:
-        yield ConfigFinding("nothing-left", field, "every CPU is reserved: no container can get CPUs of its own")
+        yield ConfigFinding("nothing-left", field, "every CPU is reserved: no container can have exclusive CPUs")

@@ -107,7 +107,7 @@ def _names(setup: Setup) -> Iterator[SettingChange]:
     ):
         word = getattr(config, field)
         if word not in known:
-            yield SettingChange(field, _nearest(word, known, otherwise), f"known names are {', '.join(known)}")
+            yield SettingChange(field, _nearest(word, known, otherwise), f"allowed: {', '.join(known)}")
 
 
 def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
@@ -117,12 +117,12 @@ def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
         return
     for field in ("system_reserved_cgroup", "kube_reserved_cgroup"):
         if getattr(config, field):
-            yield SettingChange(field, "", "goes not together with reservedSystemCPUs")
+            yield SettingChange(field, "", "cannot be used with reservedSystemCPUs")
     try:
         known = cpuset.parse(text) & machine.cpus
         why = f"this machine's CPUs are {format_set(machine.cpus)}"
     except CPUSetError:
-        known, why = 0, 'a CPU list looks like "0-1,64"'
+        known, why = 0, 'expected a CPU list like "0-1,64"'
     if not known or format_set(known) != text:
         yield SettingChange("reserved_system_cpus", format_set(known or first_core(machine)), why)
 
@@ -133,17 +133,17 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
         texts = getattr(config, field)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
         if bad:
-            yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved like this")
+            yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved this way")
     thresholds = config.eviction_hard or {}
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
         meant = _nearest(name, reserving.SIGNALS, "")
         if meant and name not in reserving.SIGNALS and meant not in thresholds:
             renamed = {meant if key == name else key: text for key, text in thresholds.items()}
-            yield SettingChange("eviction_hard", renamed, f"the signal is called {meant}")
+            yield SettingChange("eviction_hard", renamed, f"the signal is {meant}")
     if bad:
         yield SettingChange(
-            "eviction_hard", _without(thresholds, bad), f"{', '.join(sorted(bad))}: not a signal or no amount"
+            "eviction_hard", _without(thresholds, bad), f"{', '.join(sorted(bad))}: unknown signal or invalid amount"
         )
 
 
@@ -183,7 +183,7 @@ def _why_bad(kubelet: Kubelet, bad: Iterable[str]) -> str:
 
 def _meant(kubelet: Kubelet, name: str) -> str:
     near = nearest(name, kubelet.gates)
-    return f" (did you mean {near}?)" if near else ""
+    return f" (similar: {near})" if near else ""
 
 
 def _gates(setup: Setup) -> Iterator[SettingChange]:
@@ -208,10 +208,10 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     yield from _misnamed(field, given, setup.kubelet, "topology")
     nodes = len(machine.numa_nodes)
     enough = {**given, MAX_NODES: str(max(8, nodes))}
-    yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; at least 8 can be allowed")
+    yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; the lowest limit is 8")
     for row in topology.OPTIONS:
         if row.name in given and not row.number:
-            yield SettingChange(field, {**given, row.name: "true"}, "the value is true or false, as text")
+            yield SettingChange(field, {**given, row.name: "true"}, 'allowed: "true" or "false"')
     yield from _unfit(field, given, topology.OPTIONS)
 
 
@@ -229,13 +229,13 @@ def _misnamed(field: str, given: Mapping[str, str], kubelet: Kubelet, manager: M
         rest = _without(given, {name})
         since = first_with_option(name)
         if since is not None and since > kubelet.version:
-            yield SettingChange(field, rest, f"{name} came with {version_text(since)}")
+            yield SettingChange(field, rest, f"{name} is new in {version_text(since)}")
             continue
         meant = _nearest(name, known, "")
         if meant and meant not in given:
             renamed = {meant if key == name else key: text for key, text in given.items()}
-            yield SettingChange(field, renamed, f"the option is called {meant}")
-        yield SettingChange(field, rest, f"known options are {', '.join(sorted(known))}")
+            yield SettingChange(field, renamed, f"the option is {meant}")
+        yield SettingChange(field, rest, f"allowed: {', '.join(sorted(known))}")
 
 
 def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
@@ -243,18 +243,18 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
     field = "cpu_manager_policy_options"
     given = config.cpu_manager_policy_options or {}
     if given and config.cpu_manager_policy == "none":
-        yield SettingChange("cpu_manager_policy", "static", "options belong to the static policy")
+        yield SettingChange("cpu_manager_policy", "static", "options require the static policy")
     if not config.reserved_system_cpus:
         core = format_set(first_core(machine))
         yield SettingChange(
-            "reserved_system_cpus", core, "the static policy needs a CPU that is never given out: a whole core"
+            "reserved_system_cpus", core, "the static policy needs a reserved CPU: reserve a whole core"
         )
     yield from _misnamed(field, given, setup.kubelet, "cpu")
     for name in sorted(given):
-        yield SettingChange(field, {**given, name: "true"}, f"{name}: the value is true or false, as text")
+        yield SettingChange(field, {**given, name: "true"}, f'{name}: allowed: "true" or "false"')
     for first, second in cpu.EXCLUSIVE_PAIRS:
         if first in given and second in given:
-            yield SettingChange(field, _without(given, {second}), f"{first} and {second} exclude each other")
+            yield SettingChange(field, _without(given, {second}), f"{first} cannot be used with {second}")
     yield from _unfit(field, given, cpu.OPTIONS)
 
 
@@ -265,12 +265,12 @@ def _memory_manager(setup: Setup) -> Iterator[SettingChange]:
         return
     section = accepted_section(config, machine, reservation)
     if section is not None:
-        yield SettingChange("reserved_memory", section, "adds up to what the node keeps back of its memory")
+        yield SettingChange("reserved_memory", section, "must equal kubeReserved + systemReserved + evictionHard")
     if config.memory_manager_policy == "Static" and not reservation.nano("memory"):
         thresholds = {**(config.eviction_hard or {}), "memory.available": "100Mi"}
-        yield SettingChange("eviction_hard", thresholds, "the Static policy needs some memory to be kept back")
+        yield SettingChange("eviction_hard", thresholds, "the Static policy needs reserved memory")
     if config.reserved_memory and config.memory_manager_policy != "Static":
-        yield SettingChange("reserved_memory", (), "without the Static policy nothing is reserved per node")
+        yield SettingChange("reserved_memory", (), "reservedMemory requires memoryManagerPolicy Static")
 
 
 def _capacity(setup: Setup) -> Iterator[SettingChange]:

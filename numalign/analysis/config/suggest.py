@@ -49,7 +49,7 @@ def suggest(machine: Machine, wishes: Mapping[str, Any], kubelet: Kubelet = LATE
         reasons[field] = why
         config = config._replace(**{field: value})
     config = config._replace(**wishes)
-    reasons |= dict.fromkeys(wishes, "as you asked")
+    reasons |= dict.fromkeys(wishes, "as requested")
     if config.memory_manager_policy == "Static" and "reserved_memory" not in wishes:
         config, reasons = _with_reserved_memory(config, machine, reasons)
     outcome = repair(Setup(machine, config, "kubelet", kubelet))
@@ -69,37 +69,37 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
         (
             "topology_manager_policy",
             "restricted" if aligned else "none",
-            "refuses pods that could sit on fewer NUMA nodes; best-effort would admit them unaligned"
+            "rejects pods that could use fewer NUMA nodes; best-effort admits them"
             if aligned
             else f"the other policies crash on NUMA node ids outside 0-{LAST_NUMA_ID}",
         ),
-        ("topology_manager_scope", "container", "the default; pod keeps all containers of a pod together"),
+        ("topology_manager_scope", "container", 'default; "pod" aligns all containers of a pod together'),
     ]
     options, why = _options(machine, TOPOLOGY_OPTIONS)
     if options and aligned:
         settings.append(("topology_manager_policy_options", options, why))
-    settings.append(("cpu_manager_policy", "static", "Guaranteed pods with whole CPUs get CPUs of their own"))
+    settings.append(("cpu_manager_policy", "static", "exclusive CPUs for Guaranteed pods that request whole CPUs"))
     options, why = _options(machine, CPU_OPTIONS)
     if options:
         settings.append(("cpu_manager_policy_options", options, why))
     if cores:
         why = (
-            f"whole cores for the system, never given out: one for each {CORES_A_RESERVED_ONE} begun, spread over the "
-            f"NUMA nodes ({cores.bit_count()} of {machine.cpus.bit_count()} CPUs)"
+            f"1 whole core per {CORES_A_RESERVED_ONE} cores or part, over all NUMA nodes "
+            f"({cores.bit_count()} of {machine.cpus.bit_count()} CPUs)"
         )
         settings.append(("reserved_system_cpus", format_set(cores), why))
     if machine.memory >= 4 * GIBI:
-        why = "for the kubelet and the container runtime: 25% of the first 4Gi, 20% of 4, 10% of 8, 6% of 112, then 2%"
+        why = "kubelet and runtime: 25% of 4Gi, 20% of 4Gi, 10% of 8Gi, 6% of 112Gi, 2%"
         settings.append(("kube_reserved", {"memory": f"{reserved_memory(machine.memory) >> 20}Mi"}, why))
     settings.append(
         (
             "eviction_hard",
             {"memory.available": "100Mi"},
-            "the kubelet's default, spelled out: it is part of the sum below",
+            "default; part of the sum below",
         )
     )
     if aligned and any(node.memory > 0 for node in nodes):
-        settings.append(("memory_manager_policy", "Static", "memory comes from the NUMA nodes of the CPUs"))
+        settings.append(("memory_manager_policy", "Static", "aligns memory with CPUs"))
     return settings
 
 
@@ -143,7 +143,7 @@ def _with_reserved_memory(
     reservation = readable_reservation(repaired, machine)
     section = None if reservation is None else accepted_section(config, machine, reservation)
     if section is None:
-        why = "no reservedMemory of this machine would add up, so memory is not aligned"
+        why = "no reservedMemory can equal the sum on this machine: memory is not aligned"
         return config._replace(memory_manager_policy="None"), {**reasons, "memory_manager_policy": why}
-    why = "adds up to systemReserved + kubeReserved + evictionHard, as the Static policy demands"
+    why = "must equal systemReserved + kubeReserved + evictionHard"
     return config._replace(reserved_memory=section), {**reasons, "reserved_memory": why}

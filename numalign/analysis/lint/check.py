@@ -135,4 +135,4 @@ def check_code(code: str, where: str) -> None:
     """
     if code not in CODES:
         near = nearest(code, CODES, 0.0)
-        raise InputError(f'no rule has the code "{code}"; did you mean "{near}"?', where)
+        raise InputError(f'unknown rule "{code}"; hint: similar: {near}', where)

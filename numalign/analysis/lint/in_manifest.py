@@ -18,10 +18,10 @@ def not_guaranteed(subject: Subject) -> Iterator[Finding]:
     if subject.guaranteed:
         return
     devices = any(amount for demand in subject.demand.containers for _, amount in demand.devices)
-    left = "only its devices are aligned" if devices else "nothing of it is aligned"
+    left = "only its devices are aligned" if devices else "nothing is aligned"
     yield Finding(
-        f"the pod is {subject.pod.qos}, not Guaranteed: it runs in the shared pool, and {left}",
-        "give every container, init containers too, limits for cpu and memory, and requests equal to them or none",
+        f"the pod is {subject.pod.qos}: it runs in the shared pool and {left}",
+        "set cpu and memory limits in every container, also init containers, and make requests equal to limits",
         "spec",
         "unaligned",
     )
@@ -36,7 +36,7 @@ def limit_missing(subject: Subject) -> Iterator[Finding]:
         if missing:
             knobs = [knob for name in missing if (knob := _knob(part, name, "…"))]
             yield Finding(
-                f"no limit for {' and '.join(missing)}: the pod cannot be Guaranteed",
+                f"the pod is not Guaranteed: no limit for {' and '.join(missing)}",
                 "; ".join(knobs) or f"set {' and '.join(_limit_to_set(part, name) for name in missing)}",
                 part.field("limits"),
                 "unaligned",
@@ -51,13 +51,16 @@ def request_not_limit(subject: Subject) -> Iterator[Finding]:
             request = part.container.requests.get(name)
             limit = part.container.limits.get(name)
             if request is not None and limit is not None and limit.nano > 0 and request.nano != limit.nano:
-                both = f"{canonical(request)} differs from the limit {canonical(limit)}"
-                leave_out = f"leave requests.{name} out"
+                both = f"{canonical(request)} and limit {canonical(limit)} differ"
+                leave_out = f"remove requests.{name}"
                 knob = _knob(part, name, canonical(limit))
                 shares = name == "cpu" and part.wants and not _is_whole(limit.nano)
                 yield Finding(
-                    f"the {name} request {both}: the pod cannot be Guaranteed",
-                    knob or (leave_out if shares else f"set requests.{name} to {canonical(limit)}, or leave it out"),
+                    f"the pod is not Guaranteed: {name} request {both}",
+                    knob
+                    or (
+                        leave_out if shares else f"set requests.{name} to {canonical(limit)}, or remove requests.{name}"
+                    ),
                     part.field("requests", name),
                     "unaligned",
                     part.container.name,
@@ -77,8 +80,7 @@ def fractional_cpus(subject: Subject) -> Iterator[Finding]:
             continue
         if part.wants:
             yield Finding(
-                f"{canonical(quantity)} CPUs is no whole number: the container runs in the shared pool, its CPUs "
-                "unaligned",
+                f"{canonical(quantity)} is not a whole CPU: the container runs in the shared pool, not aligned",
                 f"set limits.cpu to {_whole_cores(quantity.nano)}",
                 part.field(which, "cpu"),
                 "unaligned",
@@ -87,9 +89,9 @@ def fractional_cpus(subject: Subject) -> Iterator[Finding]:
         elif exclusive:
             yield Finding(
                 f"{part.container.name} runs in the shared pool ({canonical(quantity)} CPUs) beside {exclusive[0]}, "
-                "which has CPUs of its own",
+                "which has exclusive CPUs",
                 _knob(part, "cpu", str(_whole_cores(quantity.nano)))
-                or f"nothing, if a helper may share; else set limits.cpu to {_whole_cores(quantity.nano)}",
+                or f"none needed if a helper may share CPUs; else set limits.cpu to {_whole_cores(quantity.nano)}",
                 part.field(which, "cpu"),
                 "note",
                 part.container.name,
@@ -106,7 +108,7 @@ def injected_proxy(subject: Subject) -> Iterator[Finding]:
     if all(pod.annotations.get(one) and pod.annotations.get(one) == pod.annotations.get(other) for one, other in pairs):
         return
     yield Finding(
-        f"Istio adds the container {PROXY} with requests below its limits: the pod will not be Guaranteed",
+        f"Istio adds the container {PROXY} with requests below its limits: the pod is not Guaranteed",
         f"annotate the pod with {ISTIO}proxyCPU and proxyCPULimit, proxyMemory and proxyMemoryLimit, equal in pairs",
         "metadata",
         "note",
@@ -155,8 +157,8 @@ def sidecar_cpus(subject: Subject) -> Iterator[Finding]:
         if strict and subject.on and cpus % subject.on.node.cpu.topology.cpus_per_core:
             continue  # `odd-cpus` says that the pod is refused, and names the fraction, too.
         yield Finding(
-            f"the sidecar holds {cpus} exclusive CPU{'s' * (cpus > 1)} of its own as long as the pod lives",
-            f"if the shared pool will do for it, set its limits.cpu to a fraction such as {1000 * cpus - 100}m",
+            f"the sidecar holds {cpus} exclusive CPU{'s' * (cpus > 1)} for the life of the pod",
+            f"if shared CPUs are enough, set limits.cpu to a fraction, such as {1000 * cpus - 100}m",
             part.field("limits", "cpu"),
             "note",
             part.container.name,
@@ -171,16 +173,16 @@ def dra_claim(subject: Subject) -> Iterator[Finding]:
         used = used or bool(names)
         if names:
             yield Finding(
-                f"claim{'s' * (len(names) > 1)} {', '.join(names)}: what is claimed takes no part in the alignment",
-                "ask for the device by a device plugin's resource, such as limits: {nvidia.com/gpu: 1}",
+                f"the kubelet does not align devices of ResourceClaim {', '.join(names)}",
+                "request the device from a device plugin, such as limits: {nvidia.com/gpu: 1}",
                 f"{part.path}.resources.claims",
                 "unaligned",
                 part.container.name,
             )
     if subject.pod.spec.get("resourceClaims") and not used:
         yield Finding(
-            "resourceClaims that no container uses: what is claimed takes no part in the alignment",
-            "leave spec.resourceClaims out",
+            "no container uses the resourceClaims, and the kubelet does not align their devices",
+            "remove spec.resourceClaims",
             "spec.resourceClaims",
             "note",
         )
@@ -194,9 +196,8 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
         return
     if any(name in ("cpu", "memory") or is_hugepages(name) for name in named):
         yield Finding(
-            "resources for the whole pod: CPU Manager and Memory Manager pin nothing of it "
-            f"({_kubelets_that_skip(subject)})",
-            "give each container requests and limits of its own, and leave spec.resources out",
+            f"spec.resources: {_kubelets_that_skip(subject)} no CPUs and no memory for this pod",
+            "set requests and limits in each container, and remove spec.resources",
             "spec.resources",
             "unaligned",
         )
@@ -204,8 +205,8 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
 
 def _kubelets_that_skip(subject: Subject) -> str:
     if subject.on is None:
-        return f"kubelet 1.34 to {NEWEST_TEXT} by default"
-    return f"kubelet {version_text(subject.on.node.kubelet.version)}"
+        return f"kubelets 1.34 to {NEWEST_TEXT} by default pin"
+    return f"kubelet {version_text(subject.on.node.kubelet.version)} pins"
 
 
 def hugepages_without_memory(subject: Subject) -> Iterator[Finding]:
@@ -214,7 +215,7 @@ def hugepages_without_memory(subject: Subject) -> Iterator[Finding]:
         pages = _huge_pages(part)
         if pages and not _has_limit(part, "memory"):
             yield Finding(
-                f"{', '.join(pages)} without a memory limit: the pod cannot be Guaranteed, huge pages are not aligned",
+                f"{', '.join(pages)} without a memory limit: the pod is not Guaranteed, huge pages are not aligned",
                 f"set {_limit_to_set(part, 'memory')}",
                 part.field("limits", pages[0]),
                 "unaligned",
@@ -233,7 +234,7 @@ def hugepages_name(subject: Subject) -> Iterator[Finding]:
                 continue
             if known != size:
                 yield Finding(
-                    f"no node offers {name}: huge pages of this size are named hugepages-{known}",
+                    f"no node has {name}: the name of this page size is hugepages-{known}",
                     f"write hugepages-{known}",
                     part.field("limits", name),
                     "impossible",
@@ -250,7 +251,7 @@ def _limit_to_set(part: Part, name: str) -> str:
     request = part.container.requests.get(name)
     if request is not None and request.nano > 0:
         if name == "cpu" and part.wants and not _is_whole(request.nano):
-            return f"limits.cpu to {_whole_cores(request.nano)}, and the request with it"
+            return f"limits.cpu to {_whole_cores(request.nano)}, also the request"
         return f"limits.{name} to {canonical(request)}, the request"
     return f"limits.{name} to " + ("a whole number of CPUs" if name == "cpu" else "what it needs")
 

@@ -30,9 +30,10 @@ def odd_cpus(subject: Subject) -> Iterator[Finding]:
         if part.container.kind == "sidecar" and not strict:
             continue  # That it holds CPUs at all is said by `sidecar-cpus`, whose advice is another.
         if cpus % threads:
-            who = f"{node.machine.name} refuses" if node and strict else "nodes with full-pcpus-only refuse"
+            who = f"{node.machine.name} (full-pcpus-only)" if node and strict else "full-pcpus-only"
             yield Finding(
-                f"{cpus} CPU{'s' * (cpus > 1)}, no multiple of a core's {threads} threads: {who} the pod",
+                f"{cpus} CPU{'s are' if cpus > 1 else ' is'} not whole cores ({threads} CPUs each): "
+                f"{who} rejects the pod",
                 f"set limits.cpu to {cpus + -cpus % threads}"
                 + (f", or to a fraction such as {1000 * cpus - 100}m" if part.container.kind == "sidecar" else ""),
                 part.field("limits", "cpu"),
@@ -46,12 +47,12 @@ def fractional_bytes(subject: Subject) -> Iterator[Finding]:
     node = subject.on.node if subject.on else None
     if not subject.guaranteed or (node and node.memory.policy != STATIC):
         return
-    who = f"the Memory Manager of {node.machine.name} refuses" if node else "nodes with a Memory Manager refuse"
+    who = f"the Memory Manager of {node.machine.name}" if node else "a Static Memory Manager"
     for part in subject.parts:
         for name, quantity in part.container.requests.items():
             if is_memory(name) and quantity.int64 is None:
                 yield Finding(
-                    f"{name} {with_decimals(quantity.nano)} is not read as a whole number of bytes: {who} the pod",
+                    f"{name} {with_decimals(quantity.nano)} is not a whole number of bytes: {who} rejects the pod",
                     f"set limits.{name} to {' or '.join(readable_near(quantity.nano)) or 'less'}",
                     part.field("limits", name),
                     "rejected" if node else "note",
@@ -74,13 +75,18 @@ def _unequal(node: Node, demand: PodDemand | ContainerDemand, path: str, contain
     found = widths(node, demand)
     if len({width for _, _, width in found}) < 2:
         return
-    needs = ", ".join(f"{amount} {name} on {width}" for name, amount, width in found)
-    most = max(width for _, _, width in found)
-    few = ", ".join(name for name, _, width in found if width < most)
+    needs = ", ".join(
+        f"{amount} {'CPUs' if name == 'cpu' else name} need {width} NUMA node{'s' * (width > 1)}"
+        for name, amount, width in found
+    )
+    most, least = max(width for _, _, width in found), min(width for _, _, width in found)
+    wide, narrow = (
+        " and ".join(name for name, _, width in found if (width == most) == is_wide) for is_wide in (True, False)
+    )
     yield Finding(
-        f"restricted and single-numa-node always refuse this on {node.machine.name}, where resources take different "
-        f"numbers of NUMA nodes: {needs}",
-        f"ask less of what takes {most} nodes, or so much of {few} that it takes {most} too; or split the container",
+        f"restricted and single-numa-node always reject this on {node.machine.name}: {needs}",
+        f"lower {wide} to fit on {least} NUMA node{'s' * (least > 1)}, raise {narrow} to need {most}, or split the "
+        "container",
         path,
         "rejected",
         container,
@@ -117,8 +123,8 @@ def device_missing(subject: Subject) -> Iterator[Finding]:
             if amount and name not in machine.devices and name not in machine.node.extended_resources:
                 near = nearest(name, [*machine.devices, *machine.node.extended_resources], 0.6)
                 yield Finding(
-                    f"{machine.name} has no {name}: the pod would run there without it",
-                    f"write {near}, which it has" if near else f"leave {name} out, or choose another machine",
+                    f"{machine.name} has no {name}: the pod runs without {name}",
+                    f"write {near}, which it has" if near else f"remove {name}, or choose another machine",
                     part.field("limits", name),
                     "impossible",
                     part.container.name,
@@ -139,8 +145,8 @@ def exceeds_machine(subject: Subject) -> Iterator[Finding]:
         overhead = subject.pod.overhead.get(name)
         with_it = f", its overhead of {canonical(overhead)} included" if overhead is not None else ""
         yield Finding(
-            f"asks for more {name} than all of {subject.on.node.machine.name} has for pods: {text}{with_it}",
-            f"ask for at most {text}{with_it}" if has else f"leave {name} out, or choose another machine",
+            f"requests more {name} than {subject.on.node.machine.name} has allocatable: {text}{with_it}",
+            f"request at most {text}{with_it}" if has else f"remove {name}, or choose another machine",
             "spec",
             "impossible",
         )

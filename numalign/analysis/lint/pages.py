@@ -23,14 +23,14 @@ PAGES: Final[Mapping[str, Page]] = {
     "not-guaranteed": Page(
         effects="unaligned",
         found="the pod is Burstable or BestEffort",
-        why="CPU and Memory Manager serve Guaranteed pods alone; only devices are aligned",
-        instead="limits for cpu and memory in every container, init containers too; requests equal to them or none",
+        why="CPU Manager and Memory Manager pin Guaranteed pods only; only devices are aligned",
+        instead="limits for cpu and memory in every container, also init containers; requests equal to limits, or none",
     ),
     "limit-missing": Page(
         effects="unaligned",
         found="no limit, or one of 0, for cpu or memory",
-        why="one such container, a helper too, and the pod is not Guaranteed",
-        instead="add the limit; of an injected container with its injector's annotations",
+        why="a single such container, even a helper, makes the pod not Guaranteed",
+        instead="the limit; for an injected container, the annotations of its injector",
     ),
     "request-not-limit": Page(
         effects="unaligned",
@@ -39,16 +39,16 @@ PAGES: Final[Mapping[str, Page]] = {
         instead="the limit's amount, or no request",
     ),
     "fractional-cpus": Page(
-        effects="unaligned; note for a helper beside a container with CPUs of its own",
+        effects="unaligned; note for a helper beside a container with exclusive CPUs",
         found="an app container with `1500m` CPUs",
-        why="it runs in the shared pool, on any node",
-        instead="a whole number; for a helper that may run there: nothing",
+        why="the container runs in the shared pool, on any NUMA node",
+        instead="a whole number; none needed for a helper",
     ),
     "sidecar-cpus": Page(
         effects="note",
         found="a sidecar (`restartPolicy: Always`) with whole CPUs in a Guaranteed pod",
-        why="it holds them as long as the pod lives",
-        instead="a fraction, if the shared pool will do",
+        why="the sidecar holds its CPUs for the life of the pod",
+        instead="a fraction, if shared CPUs are enough",
     ),
     "injected-proxy": Page(
         effects="note",
@@ -58,34 +58,34 @@ PAGES: Final[Mapping[str, Page]] = {
     ),
     "fractional-bytes": Page(
         effects="note; rejected where the Memory Manager is Static",
-        found="memory or huge pages that are not read as a whole number of bytes, such as `3.73Gi`",
-        why="the Memory Manager refuses the pod: `failed to represent quantity as int64`",
+        found="memory or huge pages that are not a whole number of bytes, such as `3.73Gi`",
+        why="the Memory Manager rejects the pod: `failed to represent quantity as int64`",
         instead="the next whole number: `3819Mi` or `3820Mi`",
     ),
     "odd-cpus": Page(
         effects="note; rejected where the kubelet has `full-pcpus-only`",
-        found="a count of CPUs that is no multiple of a core's threads (2 without a machine)",
-        why="nodes with `full-pcpus-only` refuse it: `SMTAlignmentError`",
+        found="CPUs that are not whole cores (2 CPUs each without a machine)",
+        why="`full-pcpus-only` rejects the pod: `SMTAlignmentError`",
         instead="the next multiple",
     ),
     "unequal-widths": Page(
         effects="rejected",
-        found="only with a machine: resources that differ in how many NUMA nodes they need on it when it is empty",
-        why="`restricted` wants one set of nodes that all of them prefer, and there is none; for "
-        "`single-numa-node` one is too wide",
-        instead="amounts that need the same number of nodes",
+        found="only with a machine: resources that need different numbers of NUMA nodes on an empty node",
+        why="`restricted` requires all resources on the same NUMA nodes, as few as possible; "
+        "`single-numa-node` allows 1",
+        instead="amounts that need the same number of NUMA nodes",
     ),
     "dra-claim": Page(
         effects="unaligned; note if no container uses it",
         found="claims of dynamic resource allocation",
-        why="they take no part in the kubelet's alignment",
+        why="the kubelet does not align devices of claims",
         instead="a device plugin's resource, or see [dra.md](dra.md)",
     ),
     "claim-and-cpus": Page(
         effects="unaligned",
-        found="a container with CPUs of its own from the kubelet and devices by claim",
-        why="nothing keeps them together",
-        instead="CPUs by claim too; `numalign admit --slices` shows both",
+        found="a container with exclusive CPUs from the kubelet and devices of a claim",
+        why="no constraint aligns the two",
+        instead="CPUs from a claim; `numalign admit --slices` shows both",
     ),
     "claim-attribute": Page(
         effects="impossible; note for the standard name",
@@ -95,26 +95,26 @@ PAGES: Final[Mapping[str, Page]] = {
     ),
     "claim-class": Page(
         effects="impossible",
-        found="only with `--slices`: a request names a DeviceClass that is not there",
+        found="only with `--slices`: a request names an unknown DeviceClass",
         why="the pod stays `Pending`",
-        instead="a class that is there",
+        instead="a known class",
     ),
     "claim-devices": Page(
         effects="impossible",
-        found="only with `--slices`: no published device, on any node and whoever holds it, satisfies a request",
+        found="only with `--slices`: no published device on any node, free or held, matches a request",
         why="the pod stays `Pending`",
         instead="other selectors, or another class",
     ),
     "claim-absent": Page(
         effects="impossible",
-        found="only with `--slices`: the pod names a claim or template that neither the files nor the cluster have",
+        found="only with `--slices`: the pod names a claim or template that is missing in the files and the cluster",
         why="the pod stays `Pending`",
         instead="create it",
     ),
     "claim-cpus": Page(
         effects="unaligned",
-        found="CPUs by claim (`dra.cpu`) that `requests.cpu` does not mirror, or that two containers share",
-        why="the scheduler counts the node's CPUs wrong, and the QoS class; the driver serves one container",
+        found="CPUs of a claim (`dra.cpu`) that `requests.cpu` does not equal, or that two containers share",
+        why="the scheduler counts wrong CPUs and a wrong QoS class; the driver prepares a claim for 1 container",
         instead="the same number in requests and limits; a claim for each",
     ),
     "pod-level-resources": Page(
@@ -127,7 +127,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "hugepages-without-memory": Page(
         effects="unaligned",
         found="huge pages without a limit of memory",
-        why="the pod is not Guaranteed, so the Memory Manager does not serve it",
+        why="the pod is not Guaranteed, and the Memory Manager does not pin it",
         instead="add `limits.memory`",
     ),
     "hugepages-name": Page(
@@ -138,14 +138,14 @@ PAGES: Final[Mapping[str, Page]] = {
     ),
     "device-missing": Page(
         effects="impossible",
-        found="only with a machine: a device it does not have",
-        why="the pod would run there without it, and no scheduler would send it",
+        found="only with a machine: a device that the machine does not have",
+        why="the pod runs without the device, and no scheduler chooses the node",
         instead="the name that the machine has, or another machine",
     ),
     "exceeds-machine": Page(
         effects="impossible",
-        found="only with a machine: more than all of it has",
-        why="no empty node would do",
+        found="only with a machine: more than the whole machine has",
+        why="even an empty node rejects the pod",
         instead="less, or another machine",
     ),
 }

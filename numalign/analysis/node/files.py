@@ -71,9 +71,9 @@ def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -
             "cpu-first-generation",
             "warning",
             path,
-            f"is of a kubelet before 1.18: {len(found.containers)} container ids hold CPUs, and whose they are only "
-            "the runtime knows; 1.37 does not read such a file any more",
-            "let the kubelet take it over before an upgrade to 1.37, or " + drain_and_delete(path),
+            f"is of a kubelet before 1.18: {len(found.containers)} container ids hold CPUs, "
+            "whose pods only the runtime knows; 1.37 does not read such a file",
+            "start a kubelet before 1.37 with it before the upgrade, or " + drain_and_delete(path),
         )
 
 
@@ -88,7 +88,7 @@ def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool
         if release < _TAKES_ZERO:
             yield _mismatch(path, 0, sums["current"])
         else:
-            text = "has checksum 0, which this kubelet takes unchecked and releases up to 1.35 refuse"
+            text = "has checksum 0: this kubelet accepts it, releases up to 1.35 do not start with it"
             yield NodeFinding("memory-checksum-zero", "warning", path, text, "do not go back to 1.35 with this file")
         if found.pod_entries:
             yield _dropped(path)
@@ -102,16 +102,16 @@ def _devices(text: str) -> Iterator[NodeFinding]:
     try:
         found = device_file.inspect(text)
     except CheckpointError as error:
-        message = f"cannot be read ({error}): the kubelet goes on without any record of devices"
+        message = f"unreadable ({error}): the kubelet starts and forgets all device allocations"
         yield NodeFinding("device-file-unreadable", "warning", DEVICES, message, "restart the pods that hold devices")
         return
     if found.old:
-        message = "is of a kubelet before 1.20: the NUMA nodes of the devices are not in it, and 1.32 drops it"
+        message = "is of a kubelet before 1.20, without NUMA nodes of devices: 1.32 drops it"
         yield NodeFinding("device-file-old", "warning", DEVICES, message, "restart the pods that hold devices")
     elif found.checksum != device_file.checksum(found):
         message = (
-            f"has checksum {found.checksum}, its content gives {device_file.checksum(found)}: a kubelet that starts "
-            "with it drops all records of devices"
+            f"wrong checksum (stored {found.checksum}, computed {device_file.checksum(found)}): at its start the "
+            "kubelet forgets all device allocations"
         )
         yield NodeFinding("device-checksum", "warning", DEVICES, message, "restart the pods that hold devices")
 
@@ -131,46 +131,48 @@ def _reads(name: str, release: tuple[int, int], gate: Callable[[str], bool]) -> 
 def _further(name: str, text: str, path: str, *, read: bool) -> Iterator[NodeFinding]:
     """Check one of the further files (23a to 23e)."""
     severity: Severity = "error" if read else "warning"
-    what = "this kubelet reads it and stops" if read else "this kubelet does not read it, one that does stops"
+    what = (
+        "this kubelet reads it and does not start"
+        if read
+        else "this kubelet does not read it; a kubelet that reads it does not start"
+    )
     try:
         data = json.loads(text)
         fields = {str(key).lower(): value for key, value in data.items()}
         content, stored = fields["data"], fields["checksum"]
         json.loads(content)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        yield NodeFinding("further-file-unreadable", severity, path, f"cannot be read: {what}", drain_and_delete(path))
+        yield NodeFinding("further-file-unreadable", severity, path, f"unreadable: {what}", drain_and_delete(path))
         return
     raw = content.encode("utf-8", "surrogatepass")
     right = crc32(raw) if name == _DRA else fnv1a(b"(string)" + raw)
     if stored != right:
-        message = f"has checksum {stored}, its content gives {right}: {what}"
+        message = f"wrong checksum (stored {stored}, computed {right}): {what}"
         yield NodeFinding("further-file-checksum", severity, path, message, drain_and_delete(path))
 
 
 def _unreadable(path: str, error: CheckpointError) -> NodeFinding:
-    message = f"cannot be read ({error}): the kubelet would not start with it"
+    message = f"unreadable ({error}): the kubelet would not start"
     return NodeFinding("state-file-unreadable", "error", path, message, drain_and_delete(path))
 
 
 def _mismatch(path: str, stored: int, right: int) -> NodeFinding:
-    message = f"has checksum {stored}, its content gives {right}: the kubelet would not start with it"
+    message = f"wrong checksum (stored {stored}, computed {right}): the kubelet would not start"
     return NodeFinding(MISMATCH, "error", path, message, drain_and_delete(path))
 
 
 def _only_gated(path: str) -> NodeFinding:
-    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers reads it, any other kubelet stops"
+    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers reads it, no other kubelet starts"
     return NodeFinding("state-file-pod-entries", "error", path, message, drain_and_delete(path))
 
 
 def _dropped(path: str) -> NodeFinding:
-    message = "has checksum 0 and pod entries: 1.36 reads it without them, and so forgets what pods hold as a whole"
+    message = "has checksum 0 and pod entries: 1.36 ignores the entries and forgets the pod-level resources"
     return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))
 
 
 def _newer(text: str, path: str) -> Iterator[NodeFinding]:
     """Recognise the form of 1.37, which carries its content in `data` a second time."""
     if '"data"' in text and '"dataChecksum"' in text:
-        message = (
-            'has the form of 1.37: what holds there is in its "data", which is not read; this is about its older fields'
-        )
-        yield NodeFinding("state-file-newer", "warning", path, message, "ask a numalign that knows 1.37")
+        message = 'has the form of 1.37: numalign reads its older fields, not its "data"'
+        yield NodeFinding("state-file-newer", "warning", path, message, "use a numalign that knows 1.37")

@@ -55,7 +55,7 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
             of_pod |= cpus
             both = cpus & state.cpu.default
             if both:
-                text = f"CPUs {format_set(both)} of {named(uid)}/{name} are in the shared pool too"
+                text = f"CPUs {format_set(both)} of {named(uid)}/{name} are also in the shared pool"
                 yield NodeFinding("cpu-in-pool", "error", path, text, drain_and_delete(path))
         for other, pod in holder.items():
             if other & of_pod:
@@ -65,11 +65,11 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
         union |= of_pod
     missing, foreign = node.cpu.all_cpus & ~union, union & ~node.cpu.topology.cpus
     if missing:
-        text = f"CPUs {format_set(missing)} of the machine are neither in the shared pool nor anybody's"
+        text = f"CPUs {format_set(missing)} are in no pool and belong to no container"
         yield NodeFinding("cpu-nowhere", "error", path, text, drain_and_delete(path))
     if foreign:
         text = f"CPUs {format_set(foreign)} are not online on this machine"
-        yield NodeFinding("cpu-offline", "error", path, text, f"bring them back, or {drain_and_delete(path)}")
+        yield NodeFinding("cpu-offline", "error", path, text, f"bring these CPUs online, or {drain_and_delete(path)}")
 
 
 def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
@@ -86,8 +86,8 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
             total = manager.total[place][number]
             if table.total != total:
                 message = (
-                    f"NUMA node {number} had {table.total} bytes of {resource}, this machine has {total}: the node "
-                    "would not come back by itself after a restart of the kubelet"
+                    f"NUMA node {number} had {table.total} bytes of {resource}, this machine has {total}: "
+                    "the kubelet would not restart"
                 )
                 yield NodeFinding("memory-total-differs", "error", path, message, drain_and_delete(path))
     for number, other in memory_file.overlapping_groups(found):
@@ -99,10 +99,10 @@ def _without_memory(state: NodeState, active: Collection[str] | None, named: Nam
     """Tell of pods with CPUs and no memory; one that is gone is told as such."""
     for uid in sorted(state.cpu.assignments):
         if uid not in state.memory.entries and (active is None or uid in active):
-            text = (
-                f"{named(uid)} has exclusive CPUs and no memory: it was refused after its CPUs were given, or has ended"
+            text = f"{named(uid)} has exclusive CPUs and no memory: the pod was rejected late, or has ended"
+            yield NodeFinding(
+                "cpu-without-memory", "info", path, text, "check that the pod runs; if not, nothing to do"
             )
-            yield NodeFinding("cpu-without-memory", "info", path, text, "look whether the pod runs; if not, nothing")
 
 
 def _devices(text: str, named: Named) -> Iterator[NodeFinding]:
@@ -115,8 +115,8 @@ def _devices(text: str, named: Named) -> Iterator[NodeFinding]:
         for device in entry.nodes:
             if device not in healthy:
                 what = f"{entry.resource} {device} of {named(entry.uid)}"
-                message = f"{what} is not registered: unhealthy, or its plugin is gone"
-                yield NodeFinding("device-not-registered", "warning", DEVICES, message, "look at the device plugin")
+                message = f"{what} is not registered: unhealthy, or its device plugin has stopped"
+                yield NodeFinding("device-not-registered", "warning", DEVICES, message, "check the device plugin")
             other = holder.setdefault((entry.resource, device), entry.uid)
             if other != entry.uid:
                 message = f"{entry.resource} {device} belongs to {named(other)} and to {named(entry.uid)}"
@@ -133,10 +133,16 @@ def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator
             (
                 uid in state.memory.entries,
                 f"{root}/{MEMORY_FILE}",
-                "the next admission of a Guaranteed pod, maybe for days",
+                "the next admission of a Guaranteed pod",
             ),
             (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
         ):
             if held:
-                text = f"pod {uid} is gone and stays in it until {until}"
-                yield NodeFinding("leftover", "info", file, text, "nothing, it goes by itself; read again after 10 s")
+                text = f"pod {uid} has ended; its entry stays until {until}"
+                yield NodeFinding(
+                    "leftover",
+                    "info",
+                    file,
+                    text,
+                    "none needed: the kubelet removes the entry (check again after 10 s)",
+                )

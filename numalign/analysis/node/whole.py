@@ -76,13 +76,13 @@ def _taken_over(state: NodeState) -> Iterator[Contradiction]:
     for uid in (*cpu.pods, *memory.pods):
         if uid in state.pods and not state.pods[uid].as_a_whole:
             part = "cpu" if uid in cpu.pods else "memory"
-            yield Contradiction((part, "pods", uid), "the pod asks for nothing as a whole")
+            yield Contradiction((part, "pods", uid), "the pod requests nothing for all its containers")
     for resource, members in device.reusable.items():
         held = 0
         for containers in device.holdings.get(device.reusable_of, {}).values():
             held |= containers.get(resource, 0)
         if members & ~held:
-            yield Contradiction(("devices", "reuse", "devices", resource), "not all of them are the pod's")
+            yield Contradiction(("devices", "reuse", "devices", resource), "some are not the pod's")
     for uid in state.leftovers:
         if uid in state.pods:
             yield Contradiction(("leftovers",), f"{uid} is a pod of the node")
@@ -107,18 +107,18 @@ def _cpus(node: Node, state: NodeState) -> Iterator[Contradiction]:
     if equal and twice:
         whose = next(uid for uid, cpus in owner.items() if cpus & twice)
         yield Contradiction(
-            ("cpu", "assignments", whose), f"CPUs {format_set(twice)} belong to another pod, too, or count as free"
+            ("cpu", "assignments", whose), f"CPUs {format_set(twice)} also belong to another pod, or count as free"
         )
     held = 0
     for cpus in owner.values():
         held |= cpus
     if every & ~(cpu.default | held):
-        yield Contradiction(("cpu", "default"), f"CPUs {format_set(every & ~(cpu.default | held))} are not there")
+        yield Contradiction(("cpu", "default"), f"CPUs {format_set(every & ~(cpu.default | held))} are missing")
     reserved = node.cpu.reserved & every & ~cpu.default
     if equal and reserved:
-        yield Contradiction(("cpu", "default"), f"reserved CPUs {format_set(reserved)} are not there")
+        yield Contradiction(("cpu", "default"), f"reserved CPUs {format_set(reserved)} are missing")
     if cpu.reuse & ~(node.cpu.topology.cpus if cpu.pods else cpu.default | owner.get(cpu.reuse_uid, 0)):
-        yield Contradiction(("cpu", "reuse", "cpus"), "not all of them are free or the pod's")
+        yield Contradiction(("cpu", "reuse", "cpus"), "some are not free and not the pod's")
 
 
 def _asked(node: Node, state: NodeState) -> Iterator[Contradiction]:
@@ -129,18 +129,18 @@ def _asked(node: Node, state: NodeState) -> Iterator[Contradiction]:
             name, last = container.name, container.kind != "init"
             cpus = state.cpu.assigned(uid, name)
             if node.cpu.static and equal and (cpus or last) and (cpus or 0).bit_count() != container.cpus:
-                text = f"{(cpus or 0).bit_count()} CPUs, where the container asks for {container.cpus}"
+                text = f"{(cpus or 0).bit_count()} CPUs, {container.cpus} requested"
                 yield Contradiction(("cpu", "assignments", uid, name), text)
             blocks = state.memory.blocks(uid, name) or ()
             amounts = tuple((block.type, block.size) for block in blocks)
             if node.memory.policy == "Static" and last and amounts != container.memory:
-                yield Contradiction(("memory", "entries", uid, name), "not the memory that the container asks for")
+                yield Contradiction(("memory", "entries", uid, name), "not the requested memory")
             held = state.device.holdings.get(uid, {}).get(name, {})
             for resource, amount in container.devices:
                 found = held.get(resource, 0).bit_count()
                 there = resource in node.device.resources and resource not in container.claimed
                 if there and found != amount and (found or last):
-                    text = f"{found} devices, where the container asks for {amount}"
+                    text = f"{found} devices, {amount} requested"
                     yield Contradiction(("devices", "holdings", uid, name, resource), text)
 
 
@@ -154,7 +154,7 @@ def _devices(node: Node, state: NodeState) -> Iterator[Contradiction]:
                     if other != uid:
                         named = device_ids(node.device.resources[resource], 1 << place)[0]
                         path = ("devices", "holdings", uid, name, resource)
-                        yield Contradiction(path, f"{named} belongs to pod {other}, too")
+                        yield Contradiction(path, f"{named} also belongs to pod {other}")
 
 
 def _memory(node: Node, state: NodeState) -> Iterator[Contradiction]:
@@ -180,14 +180,14 @@ def _memory(node: Node, state: NodeState) -> Iterator[Contradiction]:
         grouped = any(group & mask in (group, mask) for mask in masks[numa]) if masks[numa] else group == 1 << numa
         alone = 1 << numa
         if not grouped or (alone in masks[numa] and group != alone) or not group >> numa & 1 or group & ~manager.nodes:
-            yield Contradiction((*path, "cells"), "no group of the pods' blocks")
+            yield Contradiction((*path, "cells"), "not a group of the pods' blocks")
         for place, resource in enumerate(manager.resources):
             total = manager.allocatable[place][numa]
             if memory.free[place][numa] + memory.reserved[place][numa] != total:
-                yield Contradiction((*path, "memory", resource), f"free and reserved are not {total} together")
+                yield Contradiction((*path, "memory", resource), f"free plus reserved is not {total}")
     for place, resource in enumerate(manager.resources):
         if sum(memory.reserved[place]) != sums[place] and not any(manager.wraps):
-            text = f"{sum(memory.reserved[place])} bytes of {resource} are reserved, where the pods hold {sums[place]}"
+            text = f"{sum(memory.reserved[place])} bytes of {resource} are reserved, the pods hold {sums[place]}"
             yield Contradiction(("memory", "nodes"), text)
 
 

@@ -108,7 +108,7 @@ def _missing(plan: Plan, machine: Machine) -> Iterator[Deviation]:
     """W-10."""
     gone = (plan.cpus or 0) & ~machine.online
     if plan.exclusive and gone:
-        text = f"CPUs {format_set(gone)} of the plan are offline or not of this machine"
+        text = f"CPUs {format_set(gone)} of the plan are offline or not on this machine"
         yield Deviation("missing-cpu", True, "cpu_manager_state", text)
 
 
@@ -118,13 +118,15 @@ def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Itera
     if plan.cpus is None or measured is None or measured == plan.cpus:
         return
     file = f"{group.path}/cpuset.cpus"
-    told = f"may use CPUs {format_set(measured)}, planned are {format_set(plan.cpus) or 'none'}"
+    told = f"CPUs {format_set(measured)} allowed, {format_set(plan.cpus) or 'none'} planned"
     if observed.plan_age is not None and observed.plan_age < RECONCILE_SECONDS:
-        yield Deviation("waiting", False, file, f"{told}; the kubelet writes it within {RECONCILE_SECONDS:g} s")
+        yield Deviation(
+            "waiting", False, file, f"{told}; the kubelet corrects the cpuset within {RECONCILE_SECONDS:g} s"
+        )
     elif plan.exclusive:
         yield Deviation("cpuset-differs", True, file, told)
     elif measured & exclusive:
-        text = f"runs in the shared pool and may use the exclusive CPUs {format_set(measured & exclusive)}"
+        text = f"runs in the shared pool, but may use exclusive CPUs {format_set(measured & exclusive)}"
         yield Deviation("cpuset-differs", True, file, f"{text}; {told}")
     else:
         yield Deviation("cpuset-differs", True, file, told)
@@ -144,7 +146,7 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
         pid, first = outside[0]
         shown = few_of([str(thread.tid) for _, thread in outside], MAX_SHOWN)
         who = f"thread{'s' * (len(outside) > 1)} {shown}"
-        text = f"{who} may run on CPUs {format_set(first.cpus)}, planned are {format_set(plan.cpus)}"
+        text = f"{who} may run on CPUs {format_set(first.cpus)}"
         yield Deviation("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
 
 
@@ -152,7 +154,7 @@ def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
     """W-11 to W-14."""
     mems = group.mems or group.effective_mems
     if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
-        text = f"may have memory from {_nodes(mems)}, planned are {_nodes(plan.nodes)}"
+        text = f"memory from {_nodes(mems)} allowed, {_nodes(plan.nodes)} planned"
         yield Deviation("mems-differ", True, f"{group.path}/cpuset.mems", text)
     wanted = plan.nodes if plan.nodes else machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0
     used = pages(group)
@@ -162,13 +164,13 @@ def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
     remote = {node: size for node, size in used.items() if not wanted >> node & 1 and size}
     elsewhere = sum(remote.values())
     if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
-        where = ", ".join(f"{size >> 20} MiB on node {node}" for node, size in sorted(remote.items()))
+        where = ", ".join(f"{size >> 20}Mi on NUMA {node}" for node, size in sorted(remote.items()))
         text = f"{elsewhere * 100 // total} % of its memory is not on {_nodes(wanted)}: {where}"
         yield Deviation("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
 
 
 def _nodes(mask: int) -> str:
-    return f"node{'s' * (mask.bit_count() != 1)} {format_set(mask)}"
+    return f"NUMA {format_set(mask)}"
 
 
 def pages(group: Group) -> Mapping[int, int] | None:
@@ -190,11 +192,12 @@ def _devices(plan: Plan, observed: Observed) -> Iterator[Deviation]:
         for device in held.ids:
             now = observed.device_nodes.get(device)
             if now is not None and nodes and now not in nodes:
-                text = f"{held.resource} {device} is on node {now} now, the kubelet took it for one of {sorted(nodes)}"
+                counted = ", ".join(map(str, sorted(nodes)))
+                text = f"{held.resource} {device} is on NUMA {now}; the kubelet counted NUMA {counted}"
                 yield Deviation("device-moved", True, "kubelet_internal_checkpoint", text)
             handled = observed.interrupts.get(device)
             if handled and plan.exclusive and plan.cpus and not handled & plan.cpus:
-                text = f"interrupts of {device} are handled on CPUs {format_set(handled)}, not on the container's"
+                text = f"interrupts of {device} run on CPUs {format_set(handled)}, not on CPUs of the container"
                 yield Deviation("irq-elsewhere", False, "/proc/irq", text)
 
 
@@ -221,7 +224,7 @@ def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iter
         for thread in process.threads:
             owner = owners.get(thread.last_cpu)
             if owner and not process.bound and _allowed(thread):
-                yield owner, _intrusion(f"thread {thread.tid} of a process of the host", thread, process.pid)
+                yield owner, _intrusion(f"thread {thread.tid} of a host process", thread, process.pid)
 
 
 def allowed_everywhere(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> int:
@@ -247,5 +250,5 @@ def _allowed(thread: Thread) -> bool:
 
 
 def _intrusion(who: str, thread: Thread, pid: int) -> Deviation:
-    text = f"{who} ran on CPU {thread.last_cpu}, which is this container's own"
+    text = f"{who} ran on CPU {thread.last_cpu}, which is exclusive to this container"
     return Deviation("intruder", False, f"/proc/{pid}/task/{thread.tid}/stat", text)

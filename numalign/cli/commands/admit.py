@@ -109,9 +109,9 @@ def command(
       numalign admit pod.yaml --machine hgx-h100 --slices cluster.json --node-name hgx-1
     """
     if node is not None and state is not None:
-        raise click.UsageError("--node reads a node, --state reads and writes one: give one of them")
+        raise click.UsageError("--node cannot be used with --state; fix: remove one")
     if not pods.names and state is None:
-        raise click.UsageError("without a POD there has to be a node that keeps what is said: --state FILE")
+        raise click.UsageError("no POD given; fix: name a POD, or add --state FILE")
     with ExitStack() as files:
         kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
         here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)

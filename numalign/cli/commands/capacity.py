@@ -67,10 +67,10 @@ def _place_options(function: Command) -> Command:
         one_node = any((node, machine, name, beside)) or kubelet != KubeletRequest()
         if cluster is not None and one_node:
             raise click.UsageError(
-                "--cluster and --state name many nodes; --node, --machine and a kubelet's settings are for one"
+                "--cluster and --state cannot be used with --node, --machine and kubelet settings; fix: remove one kind"
             )
         if cluster is None and node is None and machine is None:
-            raise click.UsageError("name a cluster, --cluster FILE or --state FILE, or a node, --node SOURCE")
+            raise click.UsageError("no node given; fix: add --cluster FILE, --state FILE or --node SOURCE")
         pods = PodsRequest((), beside=beside, node_name=name)
         given["loaded"] = load_cluster(cluster) if cluster else load_one_node(node, machine, kubelet, pods)
 
@@ -130,9 +130,9 @@ def command(
     """
     names = (*pod, *files)
     if not names:
-        raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
     if mix is not None and right_size is not None:
-        raise click.UsageError("--right-size sizes one pod, --mix counts several together: name one of them")
+        raise click.UsageError("--right-size cannot be used with --mix; fix: remove one")
     up = load_pods_for(names, Fleet(()))
     shapes = [f"{source.owner}-{source.role}" if source.role else source.owner for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, shapes, mix), right_size=right_size, jobs=jobs)
@@ -152,7 +152,7 @@ def _probes(pods: Sequence[Pod], shapes: Sequence[str], mix: str | None) -> list
     for part in mix.split(","):
         name, _, text = part.strip().partition("=")
         if name not in known:
-            raise InputError(f'no POD is called "{name}"; there are {", ".join(known)}', "--mix")
+            raise InputError(f'no POD has the name "{name}"; allowed: {", ".join(known)}', "--mix")
         if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1000):
             raise InputError(f'expected {name}=N with N from 1 to 1000, got "{part.strip()}"', "--mix")
         together += [known[name]] * int(text)

@@ -76,9 +76,9 @@ def sources_of(
     """
     flag = "--fleet" if fleet is not None else "--node with two versions"
     if machines or (node is not None and fleet is not None):
-        raise InputError("names the nodes; leave the other flags that name one out", flag)
+        raise InputError("cannot be used with other flags that name a node; fix: remove those", flag)
     if slices is not None or not VIEW.offers(output):
-        raise InputError("goes with neither --slices nor a picture", flag)
+        raise InputError("cannot be used with --slices or a picture; fix: remove these", flag)
     return files_of(fleet, folders=True) if fleet is not None else (str(node),)
 
 
@@ -109,7 +109,7 @@ def compare_fleet(
         InputError: pods come from standard input.
     """
     if "-" in (*pods.names, pods.beside):
-        raise InputError("standard input is read once; name files of pods for the nodes of --fleet", "-")
+        raise InputError("standard input is read once; fix: name files of pods for the nodes of --fleet", "-")
     faces = faces_of(output)
     questions = [NodeQuestion(one, pods, kubelet, tuple(options), reasons=faces != ("data",)) for one in sources]
     with Progress() as progress:

@@ -109,7 +109,7 @@ def check_command(
     """
     if file is not None:
         if kubelet.config is not None:
-            raise click.UsageError("name the configuration once: FILE or --kubelet-config")
+            raise click.UsageError("FILE cannot be used with --kubelet-config; fix: remove one")
         kubelet = kubelet._replace(config=file)
     if node is None:
         on = load_setup(machine, kubelet)
@@ -140,7 +140,7 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet:
       numalign config suggest --machine hgx-h100 -o performanceprofile > profile.yaml
     """
     if kubelet.config is not None or kubelet.config_dir is not None:
-        raise click.UsageError("suggest writes a configuration; to repair one use `numalign config check FILE`")
+        raise click.UsageError("suggest takes no configuration; fix: to repair one, run numalign config check FILE")
     found, _, notices = load_machine(machine)
     tell(notices)
     suggestion = suggest_config(found, kubelet)

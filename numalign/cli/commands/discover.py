@@ -122,7 +122,7 @@ def command(
     shown = None if quiet else output
     if machine is not None:
         if snapshot or sysfs_root != "/":
-            raise InputError("--machine shows a machine file; --sysfs-root and --capture are about a host")
+            raise InputError("--machine cannot be used with --sysfs-root and --capture; fix: remove one kind")
         loaded = load_machine(machine)
         tell(loaded.notices)
         _put(loaded.machine, shown, save, f"--machine {machine} ")
@@ -141,7 +141,7 @@ def _found(root: str, snapshot: str | None, rules: str | None, requested: tuple[
         return discover(root, rules=rules, requested=requested)
     found, odd = capture(root, snapshot, rules=rules, requested=requested)
     tell(odd)
-    say(f"captured {found.name} in {snapshot}")
+    say(f"captured {found.name} in {snapshot}", "")
     return found
 
 
@@ -154,7 +154,7 @@ def _put(machine: Machine, output: Output | None, save: str | None, source: str)
             if output is not None:
                 show(VIEW, Shown(machine, source), output)
     if save is not None:
-        say(f"saved {machine.name} in {save}")
+        say(f"saved {machine.name} in {save}", "")
 
 
 def _refuse(found: DiscoverResult, root: str, output: Output | None) -> None:

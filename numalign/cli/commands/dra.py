@@ -87,9 +87,11 @@ def check_command(
       numalign dra check claim.yaml --slices slices.yaml --node-name node-1 -o json
     """
     if not names:
-        raise click.UsageError("name at least one POD or CLAIM: a file, a folder, or - for standard input")
+        raise click.UsageError("no POD or CLAIM given; fix: name a file, a folder, or - for standard input")
     if slices is None:
-        raise click.UsageError("say what is published: --slices DUMP (numalign dra slices makes one for a machine)")
+        raise click.UsageError(
+            "no devices given; fix: add --slices DUMP (numalign dra slices writes one for a machine)"
+        )
     result = dra_check.check_claims(dra_check.DraRequest(names, slices, nodes, release, gates))
     tell(result.notices)
     if not quiet:

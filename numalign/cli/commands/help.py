@@ -85,7 +85,7 @@ def command(context: click.Context, topic: str | None) -> ExitStatus:
     else:
         found = group.get_command(context, topic) if isinstance(group, click.Group) else None
         if found is None:
-            raise InputError(f"there is no topic or command {topic!r}; topics are {', '.join(TOPICS)}", "help")
+            raise InputError(f"unknown topic or command {topic!r}; allowed: {', '.join(TOPICS)}", "help")
         from numalign.cli.help import grouped
 
         with click.Context(found, info_name=topic, parent=root) as inner:

@@ -129,7 +129,7 @@ def command(
     if explain is not None:
         return _explain(explain)
     if not (pod or files):
-        raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
     on = None if machine is None else load_setup(machine, kubelet)
     given = read_pods((*pod, *files), unique=False, mixed=True, needed=False)
     alone = any(kind in given.without_pod for kind in CLAIM_KINDS)
@@ -145,7 +145,7 @@ def command(
     broken = (*given.broken, *result.broken)
     given_by = click.get_current_context().get_parameter_source("baseline")
     if write_baseline and (baseline is None or given_by is ParameterSource.DEFAULT_MAP):
-        raise click.UsageError("--write-baseline needs --baseline FILE, on the command line")
+        raise click.UsageError("--write-baseline requires --baseline; fix: add --baseline FILE on the line")
     with ExitStack() as changed:
         write = changed if write_baseline and not broken else None
         result, written = _against(baseline, result, (*pod, *files), write)
@@ -172,7 +172,7 @@ def _against(
         notices = write.enter_context(atomic.writing_whole(baseline, lambda file: file.writelines([text])))
     result = pass_over(result, known, baseline, names)
     if result.gone:
-        message = f"{sum(count for _, count in result.gone)} of its findings are gone; --write-baseline drops them"
+        message = f"{sum(count for _, count in result.gone)} of its findings are gone; fix: add --write-baseline"
         notices = (*notices, Notice("baseline-gone", message, baseline))
     return result, notices
 
@@ -189,10 +189,10 @@ def _about_files(given: PodInput, *, claims_alone: bool) -> Iterable[Notice]:
     yield from (notice for notice in given.notices if notice.code not in ("replicas", "no-pod"))
     yield from podless({kind: count for kind, count in given.without_pod.items() if kind not in judged})
     if not (given.sources or given.without_pod or given.finished or given.broken):
-        yield Notice("no-pod", "nothing to judge: what was named is empty")
+        yield Notice("no-pod", "no manifest found: the input is empty; fix: name a file or folder with manifests")
 
 
 def _unused(kubelet: KubeletRequest) -> tuple[Notice, ...]:
     if kubelet == KubeletRequest():
         return ()
-    return (Notice("kubelet-unused", "the kubelet's flags count only with --machine"),)
+    return (Notice("kubelet-unused", "kubelet flags require --machine; fix: add --machine"),)

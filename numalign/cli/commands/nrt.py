@@ -82,7 +82,7 @@ def _nodes(function: Command) -> Command:
             given.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")
         )
         if cluster is not None and (machine or beside or node):
-            raise click.UsageError("--cluster and --state hold their own machines and pods")
+            raise click.UsageError("--cluster and --state cannot be used with flags of one node; fix: remove one kind")
         at = NodeRequest(node, name, beside) if node else None
         given["nodes"] = NodesRequest(
             machine=machine, kubelet=kubelet, beside=beside, name=name, cluster=cluster, node=at
@@ -151,7 +151,7 @@ def export_command(
       numalign nrt export --node /var/lib/kubelet --watch --exec 'kubectl apply --server-side -f -'
     """
     if execute is not None and not watch:
-        raise click.UsageError("--exec goes with --watch")
+        raise click.UsageError("--exec requires --watch; fix: add --watch")
     options = ExportOptions(like, fingerprint, only_exclusive, placement)
 
     def look() -> Seen:

@@ -29,7 +29,7 @@ def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus
     from numalign.tasks.node_state import releasing
 
     if state is None:
-        raise click.UsageError("name the node: --state FILE")
+        raise click.UsageError("no node given; fix: add --state FILE")
     with ExitStack() as files:
         ended, notices = files.enter_context(releasing(state, pods, lambda: waiting(state)))
         with answering(files):

@@ -75,7 +75,8 @@ def command(file: str, jobs: int | None, kubelet_version: str | None, quiet: boo
         raise bug
     if not broken:
         return ExitStatus.DONE
-    say(f'{broken} of {broken + good} lines {"is" if broken == 1 else "are"} no scenario; see "error" in the result')
+    wrong = "is not a scenario" if broken == 1 else "are not scenarios"
+    say(f'{broken} of {broken + good} lines {wrong}; hint: see "error" in the result')
     return ExitStatus.WRONG_INPUT
 
 

@@ -98,7 +98,7 @@ def command(
     """
     names = (*pod, *files)
     if not names:
-        raise click.UsageError("name at least one POD: a file, a folder, or - for standard input")
+        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
     with ExitStack() as changed:
         loaded, writer = changed.enter_context(changing_cluster(request))
         up = load_pods_for(names, loaded.fleet, copies)

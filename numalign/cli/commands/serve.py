@@ -80,7 +80,7 @@ def command(
         return _stdio(clusters, machine_of, allow_outside)
     host, port = _address(listen)
     if (tls_cert is None) != (tls_key is None):
-        raise InputError("a certificate and its key go together", "--tls-cert, --tls-key")
+        raise InputError("a certificate and its key require each other; fix: add both", "--tls-cert, --tls-key")
     _check_clients(client_names, client_ca, alone=_is_loopback(host) or insecure_listen, encrypted=bool(tls_cert))
     from numalign.scheduler.config import CacheConfig
     from numalign.scheduler.extender import Extender
@@ -99,7 +99,7 @@ def command(
     try:
         from numalign.server.http import Listen, serve
     except ImportError:
-        raise InputError("the HTTP server is not installed: pip install 'numalign[serve]'", "serve") from None
+        raise InputError("the HTTP server is not installed; fix: pip install 'numalign[serve]'", "serve") from None
     hosts = {"localhost", "127.0.0.1", "[::1]", host, f"[{host}]"}
     app = App(nodes, prefix, hosts=hosts if _is_loopback(host) else frozenset())
     serve(app, Listen(host, port, tls_cert, tls_key, client_ca, client_names=frozenset(client_names)))
@@ -108,10 +108,10 @@ def command(
 
 def _check_clients(names: tuple[str, ...], authority: str | None, *, alone: bool, encrypted: bool) -> None:
     if names and authority is None:
-        raise InputError("names are those of certificates: name a --client-ca", "--client-name")
+        raise InputError("client names require certificates; fix: add --client-ca", "--client-name")
     if not (alone or (encrypted and authority)):
         raise InputError(
-            "off loopback the server wants --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
+            "no TLS off loopback; fix: add --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
         )
 
 

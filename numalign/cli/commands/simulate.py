@@ -143,4 +143,4 @@ def _tell_unfinished(result: SimulateResult) -> None:
         if run.report is None:
             say(f"{run.name}: failed: {run.error}")
         elif run.report.ended_by == "interrupted":
-            say(f"{run.name}: interrupted: these are the pods until then")
+            say(f"{run.name}: interrupted: the result shows the pods until then", "warning: ")

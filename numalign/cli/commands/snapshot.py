@@ -34,5 +34,5 @@ def command(file: str | None, host_root: str, redact: bool, quiet: bool) -> Exit
     tell(result.notices)
     tell(Notice("snapshot-incomplete", one) for one in result.missing)
     if not quiet:
-        say(f"wrote {result.file}: {result.machine}, {result.entries} entries")
+        say(f"wrote {result.file}: {result.machine}, {result.entries} entries", "")
     return ExitStatus.DONE

@@ -75,11 +75,11 @@ def command(
       numalign status --state node.json
     """
     if node is not None and state is not None:
-        raise click.UsageError("--state FILE is the same as --node FILE: give one of them")
+        raise click.UsageError("--state cannot be used with --node; fix: remove one")
     source = node or state
     if source is None:
         if not os.path.isdir(ROOT):
-            raise HostError("no kubelet on this host; name a node with --node", ROOT)
+            raise HostError("no kubelet on this host; fix: add --node SOURCE", ROOT)
         source = ROOT
     result = task.status(NodeRequest(source, node_name, beside), machine, kubelet)
     tell(result.notices)

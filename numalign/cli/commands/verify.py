@@ -89,7 +89,7 @@ def command(
     """
     if own or pid is not None:
         if node is not None or not PROCESS_VIEW.offers(output):
-            raise click.UsageError("--pid and --self judge one process: no --node, no prometheus")
+            raise click.UsageError("--pid and --self cannot be used with --node and prometheus; fix: remove one kind")
         alone = task.verify_process(os.getpid() if pid is None else pid, host_root or "/")
         if not quiet:
             show(PROCESS_VIEW, alone, output)
@@ -98,7 +98,7 @@ def command(
     if source is None:
         source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
         if not os.path.isdir(source):
-            raise HostError("no kubelet on this host; name a node with --node", source)
+            raise HostError("no kubelet on this host; fix: add --node SOURCE", source)
     result = task.verify(NodeRequest(source, node_name, beside), machine, kubelet, host_root=host_root, deep=deep)
     tell(result.notices)
     if not quiet:

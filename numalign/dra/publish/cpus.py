@@ -113,4 +113,4 @@ def group_cpus(topology: CPUTopology, device: str) -> int:
             return next((unit.cpus for unit in units if unit.id == int(number_text)), 0)
     if device == "cpudevmachine":
         return topology.cpus
-    raise AllocationError(f"no CPU device is called {device}")
+    raise AllocationError(f"no CPU device has the name {device}")

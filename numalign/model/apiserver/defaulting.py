@@ -33,7 +33,7 @@ def read_pod(manifest: Manifest, known: Known | None = None) -> Pod:
             return pod
     except (AttributeError, TypeError, ValueError, KeyError) as error:
         _refuse(manifest)
-        raise InputError(f"not a pod that can be read: {error}") from error
+        raise InputError(f"not a valid pod: {error}") from error
     _refuse(manifest)
     return pod
 

@@ -229,7 +229,7 @@ def _unknown(key: str, schema: Fields, path: str) -> Iterator[Problem]:
 
     near = nearest(str(key), [*schema.fields, *schema.ignored], 0.0 if schema.closed else 0.85)
     if near or schema.closed:
-        hint = f'; did you mean "{near}"?' if near else ""
+        hint = f'; hint: similar: "{near}"' if near else ""
         yield Problem(child(path, key), f'unknown field "{key}"{hint}')
 
 

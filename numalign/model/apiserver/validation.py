@@ -168,7 +168,7 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
         if exact:
             yield Problem(path, f"a request without a limit; {name} needs a limit equal to the request")
     elif exact and request.nano != limit.nano:
-        yield Problem(path, f"{canonical(request)} differs from the limit {canonical(limit)}; {name} needs both equal")
+        yield Problem(path, f"{canonical(request)} and limit {canonical(limit)} differ; {name} needs both equal")
     elif request.nano > limit.nano:
         yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")
 
@@ -180,7 +180,7 @@ def _claims(spec: Manifest) -> Iterator[Problem]:
     known = set()
     for index, claim in enumerate(spec.get("resourceClaims") or ()):
         if claim["name"] in known:
-            yield Problem(f"spec.resourceClaims[{index}].name", f"{shown(claim['name'])} is there twice")
+            yield Problem(f"spec.resourceClaims[{index}].name", f"duplicate {shown(claim['name'])}")
         known.add(claim["name"])
     for which in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(which) or ()):

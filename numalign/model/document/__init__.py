@@ -77,12 +77,12 @@ def only(data: Mapping[str, object], known: Collection[str]) -> None:
         if key not in known:
             listed = ", ".join(known)
             if not str(key).isprintable():
-                raise FieldError((), f"unknown key {shown(key)}; known are {listed}")
+                raise FieldError((), f"unknown key {shown(key)}; allowed: {listed}")
             from numalign.model.words import nearest
 
             meant = nearest(str(key), known)
             raise FieldError(
-                (str(key),), f"unknown key; {f'did you mean {meant}?' if meant else f'known are {listed}'}"
+                (str(key),), f"unknown key; {f'hint: similar: {meant}' if meant else f'allowed: {listed}'}"
             )
 
 

@@ -39,7 +39,7 @@ def sarif(command: str, checks: Sequence[Check]) -> Data:
 
 def _rule(code: str) -> Data:
     text = rule_text(code)
-    parts = [("Why", text.why), ("Instead", text.instead), ("To pass over it", text.leave)]
+    parts = [("Why", text.why), ("Instead", text.instead), ("To ignore", text.leave)]
     said = [(label, part) for label, part in parts if part]
     rule: Data = {"id": lines(code)}
     name = "".join(word.capitalize() for word in code.split("-"))

@@ -23,4 +23,9 @@ def head(kind: str) -> Data:
 
 def warnings(notices: Iterable[Notice]) -> list[Data]:
     """Write what was said on standard error, too, for those who only read the document."""
-    return [notice._asdict() for notice in notices]
+    found = tuple(notices)
+    if not found:
+        return []
+    from numalign.notices import with_fix
+
+    return [with_fix(notice)._asdict() for notice in found]

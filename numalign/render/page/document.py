@@ -109,6 +109,7 @@ _COLOURS: dict[Style, str] = {
 
 ASCII: Final = str.maketrans(
     {"✓": "+", "✗": "x", "–": "-", "×": "x", "…": "...", "→": "->", "·": "-", "−": "-", "µ": "u", "≤": "<=", "≥": ">="}
+    | {raised: f"^{digit}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 )
 """What stands for signs that a terminal without UTF-8 does not have."""
 
@@ -238,9 +239,16 @@ Pieces = list[tuple[str, str]]
 def _lines(part: Prose | Picture, width: int | None) -> Iterable[Pieces]:
     whole = lines_of(part)
     if width is not None and not isinstance(part, Command | Picture):
-        whole = tuple(layout.hung(whole[0], width, 3 if isinstance(part, Item) else 2))
+        whole = tuple(layout.hung(whole[0], width, _hang(part)))
     for text in whole:
         yield [(text.rstrip(), _COLOURS[style_of(part)])]
+
+
+def _hang(part: Prose) -> int:
+    """Return how far the next lines of prose stand behind its first: what to do below its own words."""
+    if part.text.startswith(("fix: ", "hint: ")):
+        return 5
+    return 3 if isinstance(part, Item) else 0 if part.indent else 2
 
 
 def _table(table: Table, width: int | None) -> Iterable[Pieces]:
@@ -265,6 +273,9 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
             yield from _lines(Title(", ".join(heading), table.indent), width)
             above = heading
         yield from _row(table, row, places, wide)
+    hidden = [table.columns[place] for place in layout.useful(table.columns, texts) if place not in (*places, *apart)]
+    if hidden:
+        yield from _lines(Note(f"hidden: {', '.join(hidden)} (-o wide)", "dim", table.indent), width)
 
 
 def _row(

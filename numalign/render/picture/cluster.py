@@ -24,7 +24,7 @@ LABELS = ("none fits", "up to 1/5 of the copies that fit when empty", "2/5", "3/
 LEGEND = (
     *zip(COLOURS, LABELS, strict=True),
     (NEVER_FITS, "none even when empty"),
-    (UNSEEN, "unknown, or not asked"),
+    (UNSEEN, "unknown, or not requested"),
 )
 
 
@@ -98,7 +98,7 @@ def _squares(canvas: Canvas, node: NodeCapacity, x: float, y: float, size: float
         canvas.rect(x, y, size, size, f'fill="{UNSEEN}" stroke="#888888" stroke-width="0.5"', f"{node.node}: unknown")
     for place, zone in enumerate(node.zones):
         free = ", ".join(f"{name} {amount} of {zone.total[name]}" for name, amount in zone.free.items())
-        copies = f"{zone.copies} of {zone.most} copies; free: {free}" if free else "nothing is asked of it"
+        copies = f"{zone.copies} of {zone.most} copies; free: {free}" if free else "nothing requested"
         title = f"{node.node}, NUMA node {zone.id}: {copies}"
         look = f'fill="{colour(zone)}" stroke="#888888" stroke-width="0.5"'
         canvas.rect(x + place * (size + gap), y, size, size, look, title)

@@ -49,9 +49,9 @@ KEY = {
     "usable": "CPU",
     "barred": "CPU this process may not use",
     "offline": "CPU that is offline",
-    "unseen": "CPU that a kubelet does not see",
-    "resource": "device of a plugin",
-    "guessed": "device whose NUMA node /sys tells, not its plugin",
+    "unseen": "CPU that the kubelet does not see",
+    "resource": "device of a device plugin",
+    "guessed": "device with NUMA node from /sys, not from the device plugin",
     "loose": "device without NUMA node",
     "plain": "other PCI device",
 }
@@ -302,7 +302,7 @@ class _Drawing:
         left, top = MARGIN + 70, y + 36
         for index, node in enumerate(nodes):
             self.canvas.text(left + (index + 0.5) * cell, top - 5, str(node.id), SMALL, bold=True, anchor="middle")
-            self.canvas.text(left - 6, top + index * 17 + 11.5, f"node {node.id}", SMALL, bold=True, anchor="end")
+            self.canvas.text(left - 6, top + index * 17 + 11.5, f"NUMA {node.id}", SMALL, bold=True, anchor="end")
             for place, value in enumerate((node.distances or ())[: len(nodes)]):
                 x, down = left + place * cell, top + index * 17
                 self.canvas.rect(
@@ -373,7 +373,7 @@ def _chips(machine: Machine, hardware: Hardware) -> tuple[dict[int, dict[str, li
                 continue
             node = None if numbers else known_node(function, machine)
             if node is not None:
-                title = f"{resource} {device.id}: its plugin tells no NUMA node, /sys does"
+                title = f"{resource} {device.id}: NUMA node from /sys, not from the device plugin"
                 walls[node].setdefault(resource, []).append(Chip(label, "guessed", title))
                 continue
             many = f" {','.join(map(str, numbers))}" if numbers else ""

@@ -30,7 +30,7 @@ ROOM = 'fill="#fbf8f1" stroke="#4a4a4a" stroke-width="2"'
 BARE = 'fill="#f3f3f3" stroke="#4a4a4a" stroke-width="2" stroke-dasharray="10 4"'
 FREE = 'fill="#ffffff" stroke="#999999" stroke-width="0.8" rx="3"'
 RESERVED = 'fill="url(#hatch)" stroke="#8a8a8a" stroke-width="0.8" rx="0"'
-SIGNS = "white: free, or in the shared pool; hatched: reserved; dashed: a node that /sys tells, not the plugin"
+SIGNS = "white: free, or in the shared pool; hatched: reserved; dashed: NUMA node from /sys, not from the device plugin"
 GUESSED = 'stroke-dasharray="4 2"'
 
 
@@ -72,7 +72,7 @@ def draw_scenes(scenes: Sequence[Scene]) -> Picture:
         else:
             top = _Picture(scene.title, scene.result, canvas, places).draw(top) + 20
     names = ", ".join(dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result))
-    return Picture(canvas.finish(f"{names}: who sits where"), names)
+    return Picture(canvas.finish(f"{names}: allocation"), names)
 
 
 def _holders(scene: Scene) -> Iterator[Occupant]:
@@ -169,14 +169,14 @@ class _Picture:
         look = f"{guest.look if guest else FREE} {'' if sure else GUESSED}"
         label = chip_label(resource, device.id)
         who = guest.name if guest else "free"
-        told = "" if sure else "; its plugin tells no node, /sys does"
+        told = "" if sure else "; NUMA node from /sys, not from the device plugin"
         self.canvas.rect(x, y, text_width(label) + 22, CHIP, look, f"{resource} {device.id}: {who}{told}")
         self.canvas.text(x + 4, y + 11.5, f"{guest.letter if guest else ' '} {label}")
 
     def _memory(self, node: NUMANode, x: float, y: float) -> None:
         """Draw the memory of a node as a bar: what is pinned where it lies on several nodes counts in each."""
         full = self.width - 2 * PAD
-        self.canvas.rect(x, y, full, 14, FREE, f"memory of node {node.id}: {bytes_text(node.memory)}")
+        self.canvas.rect(x, y, full, 14, FREE, f"memory of NUMA {node.id}: {bytes_text(node.memory)}")
         left = x
         for guest in self.guests:
             for block in guest.occupant.holding.memory:
@@ -193,7 +193,7 @@ class _Picture:
         loose = [(resource, device, 0, True) for resource, device, node, _ in self._devices() if node is None]
         if not loose:
             return y
-        self.canvas.text(MARGIN, y + 12, "devices whose NUMA node nobody knows", 11, bold=True)
+        self.canvas.text(MARGIN, y + 12, "devices with unknown NUMA node", 11, bold=True)
         y += 20
         for row in devices_rows(loose, WIDTH - 2 * MARGIN):
             for left, resource, device, _ in row:
@@ -208,7 +208,7 @@ class _Picture:
             self.canvas.rect(MARGIN, y, SEAT, SEAT, guest.look)
             self.canvas.text(MARGIN + SEAT / 2, y + 11, guest.letter, 9, anchor="middle")
             found = told.get((guest.occupant.pod, guest.occupant.container))
-            said = [found[0].alignment.verdict, reason_of(*found)] if found else ["there already"]
+            said = [found[0].alignment.verdict, reason_of(*found)] if found else ["on the node"]
             close = [bus_text(found[0])] if found and found[0].neighbours else []
             for text in (": ".join([guest.name, *filter(None, said)]), *close):
                 for line in wrap(text, WIDTH - 2 * MARGIN - 30, 11):
@@ -217,7 +217,7 @@ class _Picture:
             y += 3
         for pod in self.result.pods:
             if not pod.admitted:
-                text = f"{pod.name}: refused, {pod.reason or pod.stage}"
+                text = f"{pod.name}: rejected, {pod.reason or pod.stage}"
                 self.canvas.text(MARGIN, y + 11, shorten(text, WIDTH - 2 * MARGIN, 11), 11)
                 y += PITCH + 3
         self.canvas.text(MARGIN, y + 11, SIGNS, 10)

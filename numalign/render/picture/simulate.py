@@ -101,9 +101,9 @@ vertical-align: middle; }
 
 _PLOTS: tuple[tuple[str, Callable[[Moment], float], bool], ...] = (
     ("CPUs in use", lambda moment: moment.cpu, True),
-    ("Room lost at NUMA borders", lambda moment: moment.fragmentation, True),
+    ("CPUs stranded at NUMA borders", lambda moment: moment.fragmentation, True),
     ("Pods that wait", lambda moment: moment.waiting, False),
-    ("Pods refused until then", lambda moment: moment.rejected, False),
+    ("Pods rejected so far", lambda moment: moment.rejected, False),
     ("Pods that run", lambda moment: moment.running, False),
 )
 

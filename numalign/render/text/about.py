@@ -13,9 +13,7 @@ def about_document(about: About) -> Document:
     there = [name for name, found in about.extras if found]
     return [
         Paragraph(f"numalign {about.version}, Python {about.python}"),
-        Paragraph(
-            f"kubelets: {', '.join(about.exact_kubelets)} exactly, from {about.oldest_kubelet} on as far as known"
-        ),
+        Paragraph(f"kubelets: {', '.join(about.exact_kubelets)} exact; {about.oldest_kubelet} and later approximate"),
         Paragraph(f"extras: {', '.join(there) or 'none'}"),
     ]
 

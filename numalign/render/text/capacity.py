@@ -49,28 +49,30 @@ def _header(fleet: Fleet, origin: str, setup: Setup | None) -> Iterator[str]:
     (node,) = fleet.nodes
     pods = node.totals.pods
     yield from node_header(setup, origin, node.session.node.cpu.reserved if node.session else 0)
-    yield f"{pods} pod{'s' * (pods != 1)} on it"
+    yield f"{pods} pod{'s' * (pods != 1)} on the node"
 
 
 def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     groups = [tuple(group) for _, group in groupby(shape.nodes, lambda one: one._replace(node=""))]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
     yield Title(shape.name)
+    if shape.rounds is not None:
+        yield Title(f"complete rounds: {shape.rounds.now} now, {shape.rounds.empty} on an empty {place}", 2)
+    what = "pods" if shape.rounds is not None else "fits now"
+    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}", 2)
+    yield Paragraph(f"on an empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}", 2)
+    yield Note(_blind(shape), "warn" if shape.blind > shape.now else "", 2)
+    if stranded := amounts_text(shape.stranded, ""):
+        yield Paragraph(f"stranded: {stranded}", 2)
+    found = shape.fragmentation
+    if found.total:
+        lost = f"by free amounts, {found.single} of {found.total} copies fit on 1 NUMA node"
+        yield Paragraph(f"NUMA fragmentation: {float(found.share):.2f} ({lost})", 2)
+    yield Paragraph()
     yield Table(COLUMNS, tuple(_row(group) for group in shown), RIGHT)
     if len(groups) > len(shown):
         more = sum(len(group) for group in groups[len(shown) :])
         yield Note(f"and {more} more nodes; -o wide shows them", "dim")
-    if shape.rounds is not None:
-        yield Title(f"whole rounds now: {shape.rounds.now}, on the empty {place}: {shape.rounds.empty}")
-    what = "pods" if shape.rounds is not None else "fits now"
-    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}")
-    yield Paragraph(f"on the empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}")
-    yield Note(_blind(shape), "warn" if shape.blind > shape.now else "")
-    yield Paragraph(f"stranded: {amounts_text(shape.stranded)}")
-    found = shape.fragmentation
-    if found.total:
-        lost = f"{found.single} of {found.total} copies fit one NUMA node each, counted on free amounts"
-        yield Paragraph(f"NUMA fragmentation: {float(found.share):.2f} ({lost})")
 
 
 def alignment_text(count: int, aligned: int, nothing: int) -> str:
@@ -80,12 +82,12 @@ def alignment_text(count: int, aligned: int, nothing: int) -> str:
     if nothing == count:
         return f"{count}, with nothing to align"
     rest = f", {nothing} with nothing to align" if nothing else ""
-    return f"{count}, {'all' if aligned == count else f'{aligned} of them'} aligned{rest}"
+    return f"{count}, {'all' if aligned == count else f'{aligned} of these'} aligned{rest}"
 
 
 def _blind(shape: ShapeCapacity) -> str:
-    """Say what a tool would have promised that sees nodes as bags."""
-    text = f"a tool that sees nodes as bags would promise {shape.blind} (empty: {shape.blind_empty})"
+    """Say what node totals alone would promise."""
+    text = f"by node totals only: {shape.blind} (empty: {shape.blind_empty})"
     wrong = shape.blind - shape.now
     return f"{text}: {wrong} too many" if wrong > 0 else text
 
@@ -113,12 +115,12 @@ def limit_text(limit: Limit | None, missing: Sequence[str] = ()) -> str:
     if limit is None:
         return "-"
     if limit.resource in missing:
-        return f"no {', '.join(missing)} here"
+        return f"no {', '.join(missing)}"
     if not limit.resource:
         return limit.reason or "-"
     if not limit.numa_nodes:
-        return f"{limit.resource}, whole node"
-    return f"{limit.resource} on {format_ranges(limit.numa_nodes)}"
+        return f"{limit.resource}, node total"
+    return f"{limit.resource} on NUMA {format_ranges(limit.numa_nodes)}"
 
 
 def format_ranges(numbers: Sequence[int]) -> str:
@@ -126,15 +128,15 @@ def format_ranges(numbers: Sequence[int]) -> str:
     return format_set(sum(1 << number for number in numbers))
 
 
-def amounts_text(amounts: Mapping[str, int]) -> str:
+def amounts_text(amounts: Mapping[str, int], nothing: str = "-") -> str:
     """Write amounts that are not zero."""
-    return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in amounts.items() if amount) or "-"
+    return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in amounts.items() if amount) or nothing
 
 
 def right_size_text(found: RightSize) -> str:
     """Say the best shape for so many copies."""
     if found.cpus is None or found.memory is None:
-        return f"{found.shape}: no size will do, {found.replicas} copies of one CPU each are not all aligned here"
+        return f"{found.shape}: no size fits: {found.replicas} copies with 1 CPU each are not all aligned here"
     size = f"cpu {found.cpus}, memory {bytes_text(found.memory)}"
     return f"{found.shape}, right size for {found.replicas} aligned copies: container {found.container} with {size}"
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from numalign.analysis.config.reserve import MemorySum
 from numalign.analysis.config.suggest import Suggestion
+from numalign.errors import parted
 from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
+from numalign.model.words import sentence
 from numalign.render.escape import guarded, printable
 from numalign.render.json import Data
 from numalign.render.json.node import plain_setting, suggestion_json
-from numalign.render.page.document import Block, Document, Note, Paragraph, Table, Title
-from numalign.render.text.status import stopped
+from numalign.render.page.document import Block, Document, Item, Note, Paragraph, Picture
+from numalign.render.text.amounts import bytes_text
+from numalign.render.text.status import findings_parts, stopped
 from numalign.results.node import ConfigCheckResult, NodeCheck
 
 if TYPE_CHECKING:
+    from numalign.analysis.config.check import ConfigFinding, ConfigReport
     from numalign.kubelet.setup import Setup
 
 
@@ -31,70 +36,82 @@ HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfigurati
 
 def _head(setup: Setup, origin: str) -> str:
     release = version_text(setup.kubelet.version)
-    return f"Machine {setup.machine.name} ({origin}), kubelet {release}, {setup.base} base"
+    return f"{setup.machine.name} ({origin}); kubelet {release}, {setup.base} defaults"
 
 
 def check_document(result: ConfigCheckResult, origin: str) -> Document:
-    """Show whether the kubelet starts; if not, what stops it and the nearest configuration that starts."""
+    """Show whether the kubelet starts; if not, each error with its fix."""
     setup, report, node = result
     parts: list[Block] = [Note(_head(setup, origin), "dim")]
     if report.starts:
         parts.append(Note("The kubelet starts with this configuration.", "good"))
         parts += _node_parts(node) if node else []
     else:
-        parts.append(Note("The kubelet would refuse to start:", "bad"))
-    for step in report.steps:
-        parts.append(Note(step.error, "bad", 2))
+        parts.append(Note(f"The kubelet does NOT start: {_counted(len(report.steps), report.repairable)}", "bad"))
+    sums = memory_lines(report.memory) if report.memory is not None and _shows(report) else ()
+    for number, step in enumerate(report.steps, start=1):
+        parts += [Paragraph(), Item(number, f'"{step.error}"')]
         if step.change is None:
-            parts.append(Paragraph("no change of one setting that helps was found", 4))
-        else:
-            setting = _flow(step.change.field, step.change.value)
-            parts += [Note(f"change: {setting}", "good", 4), Paragraph(f"why:    {step.change.why}", 4)]
-    if report.repairable and report.steps:
-        parts.append(
-            Paragraph("With " + ("this change" if len(report.steps) == 1 else "these changes") + " it starts.")
-        )
+            parts.append(Paragraph("No single setting fixes this.", 3))
+            continue
+        setting = f"{FIELD_NAMES[step.change.field]}: {_flow(plain_setting(step.change.value))}"
+        parts.append(Note(f"fix: {setting}", "good", 3))
+        if step.change.field == "reserved_memory" and sums:
+            parts += _memory_parts(sums, 3)
+            sums = ()
+        elif step.change.why.split()[-1] not in setting:
+            parts.append(Paragraph(sentence(step.change.why), 3))
+    parts += _memory_parts(sums, 0) if sums else []
     if report.reserved_cpus is not None:
-        parts.append(
-            Paragraph(f"Reserved CPUs, never given out exclusively: {format_set(report.reserved_cpus) or 'none'}")
-        )
-    if report.memory is not None and (report.memory.given or report.repaired.memory_manager_policy == "Static"):
-        parts += _memory_parts(report.memory)
-    return [*parts, *(Note(f"Note: {finding.field}: {finding.message}", "warn") for finding in report.findings)]
+        parts += [Paragraph(), Paragraph(f"reserved CPUs: {format_set(report.reserved_cpus) or 'none'}")]
+    return [*parts, *(note for finding in report.findings for note in _finding_notes(finding))]
+
+
+def _counted(errors: int, repairable: bool) -> str:
+    """Count errors, and say what their fixes do."""
+    fixes = {1: "this fix", 2: "both fixes"}.get(errors, "all fixes")
+    with_them = f" With {fixes} it starts." if repairable and errors else ""
+    return f"{errors} error{'s' * (errors != 1)}.{with_them}"
+
+
+def _finding_notes(finding: ConfigFinding) -> Iterable[Block]:
+    first, *rest = parted(f"note: {finding.field}: {finding.message}")
+    return [Note(first, "warn"), *(Paragraph(text, 2) for text in rest)]
 
 
 def _node_parts(node: NodeCheck) -> list[Block]:
-    """Show whether it comes up with the files of a node in use."""
+    """Show whether it restarts with the files of a node in use."""
     parts: list[Block]
     if node.starts:
-        parts = [Note("On this node it would come up again with the files that are there.", "good")]
+        parts = [Note("On this node the kubelet would restart with the existing files.", "good")]
     else:
-        parts = [Note("On this node it would NOT come up again:", "bad"), *stopped(node.start_error, node.remedy)]
-    told = (one for one in node.findings if one.severity != "info")
-    return [*parts, *(Note(f"{one.severity} {one.code}: {one.file}: {one.message}", "warn") for one in told)]
+        parts = [Note("On this node the kubelet would NOT restart:", "bad"), *stopped(node.start_error, node.remedy)]
+    return [*parts, *findings_parts([one for one in node.findings if one.severity != "info"], node.remedy)]
 
 
-def _memory_parts(memory: MemorySum) -> list[Block]:
-    """Show both sides of the sum of `reservedMemory`."""
-    rows = [("kept back", part.source, part.text, str(part.bytes)) for part in memory.wanted]
-    rows.append(("kept back", "sum", "", str(memory.total_wanted)))
-    rows += [("reservedMemory", part.source, part.text, str(part.bytes)) for part in memory.given]
-    rows.append(("reservedMemory", "sum", "", str(memory.total_given)))
-    parts: list[Block] = [
-        Paragraph(),
-        Title("Memory: memoryManagerPolicy Static wants both sums equal, to the byte"),
-        Table(("SIDE", "SETTING", "TEXT", "BYTES"), tuple(rows), frozenset({"BYTES"}), 2),
-    ]
+def _shows(report: ConfigReport) -> bool:
+    return bool(report.memory and report.memory.given) or report.repaired.memory_manager_policy == "Static"
+
+
+def memory_lines(memory: MemorySum) -> tuple[tuple[str, str, int], ...]:
+    """Lay out both sides of the sum of `reservedMemory`, and their difference: a name, a text and bytes a line."""
+    rows: list[tuple[str, str, int]] = []
+    for name, side in (("sum", memory.wanted), ("sum of reservedMemory", memory.given)):
+        rows += [(part.source, part.text, part.bytes) for part in side]
+        rows += [(name, "", sum(part.bytes for part in side))] if len(side) > 1 else []
     difference = memory.total_given - memory.total_wanted
-    if not difference:
-        parts.append(Note("The sums are equal.", "good", 2))
-    else:
-        word = "too much" if difference > 0 else "missing"
-        parts.append(Paragraph(f"reservedMemory: {abs(difference)} bytes {word}", 2))
-        if memory.accepted:
-            parts.append(Paragraph("This would be accepted:", 2))
-            parts += [Paragraph(line, 4) for line in _yaml_lines("reserved_memory", memory.accepted)]
-    return parts
+    if difference:
+        rows.append(("too much" if difference > 0 else "missing", "", abs(difference)))
+    return tuple((name, text or bytes_text(amount), amount) for name, text, amount in rows)
+
+
+def _memory_parts(rows: tuple[tuple[str, str, int], ...], indent: int) -> Iterable[Block]:
+    verb = "must be" if rows[-1][0] in ("too much", "missing") else "are"
+    text = f"With memoryManagerPolicy Static both sums {verb} equal, to the byte:"
+    wide = [max(len(str(row[place])) for row in rows) for place in range(3)]
+    margin = " " * (indent + 2)
+    lines = (f"{margin}{name:{wide[0]}}  {text:>{wide[1]}}  {amount:>{wide[2]}}" for name, text, amount in rows)
+    return [*([] if indent else [Paragraph()]), Paragraph(text, indent), Picture(tuple(lines))]
 
 
 def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
@@ -104,7 +121,7 @@ def suggestion_yaml(suggestion: Suggestion, machine: str) -> str:
 
 def suggestion_head(machine: str) -> str:
     """Say in a comment what a suggested configuration is for."""
-    return f"# For {machine}: what can be aligned is aligned; `numalign config check` accepts it."
+    return f"# KubeletConfiguration for {machine}; checked: the kubelet starts."
 
 
 def file_text(lines: Iterable[str]) -> str:
@@ -132,10 +149,14 @@ def suggestion_lines(suggestion: Suggestion) -> list[str]:
     return lines
 
 
-def _flow(field: str, value: object) -> str:
-    """Write a setting on one line of YAML."""
-    name = FIELD_NAMES[field]
-    return f"{name}: {json.dumps(plain_setting(value), ensure_ascii=False)}"
+def _flow(value: object) -> str:
+    """Write a setting on one line of YAML; only what YAML would take for something else is quoted."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_flow(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_flow, value))}]"
+    plain = isinstance(value, str) and re.fullmatch(r"[0-9]+[KMGT]i|[A-Za-z]{5,}(-[a-z]+)*", value)
+    return str(value) if plain and value != "false" else json.dumps(value, ensure_ascii=False)
 
 
 def _yaml_lines(field: str, value: object) -> list[str]:

@@ -33,13 +33,13 @@ def discover_document(machine: Machine, *, hint: str, wide: bool = False) -> Doc
         _nodes(machine, wide),
     ]
     if machine.devices:
-        parts += [Paragraph(), Title("Devices, under the names their plugins give them"), _devices(machine)]
+        parts += [Paragraph(), Title("Devices, with the resource names of their device plugins"), _devices(machine)]
     others = _pci(machine, hardware, wide)
     if others.rows:
         parts += [Paragraph(), Title("PCI devices" if wide else "Other PCI devices"), others]
     bus = _bus(machine)
     if bus.rows:
-        parts += [Paragraph(), Title("Where the network is on the PCI bus, seen from each accelerator"), bus]
+        parts += [Paragraph(), Title("Network cards on the PCI bus, from each accelerator"), bus]
     parts += _apart(machine, hardware)
     return [*parts, Paragraph(), Note(hint, "dim")]
 
@@ -58,7 +58,7 @@ def hardware_document(name: str, hardware: Hardware) -> Document:
         for one in hardware.sockets or ()
     ]
     for node in hardware.numa_nodes or ():
-        memory = "memory not told" if node.memory is None else bytes_text(node.memory)
+        memory = "memory unknown" if node.memory is None else bytes_text(node.memory)
         rows.append((f"NUMA node {node.id}", f"CPUs {format_set(node.cpus) or 'none'}, {memory}"))
     if hardware.memory is not None:
         rows.append(("memory", bytes_text(hardware.memory)))
@@ -102,7 +102,7 @@ def _devices(machine: Machine) -> Table:
             elif told is not None:
                 node = Styled(f"{told}, none reported", "warn")
             elif function and (function.numa_node is None or function.numa_node < 0):
-                node = Styled("-1 (not told)", "warn")
+                node = Styled("-1 (unknown)", "warn")
             else:
                 node = Styled("none reported", "warn")
             rows.append((resource, device.id, node, *_place(function or PCIFunction(device.id))))
@@ -132,7 +132,7 @@ def _bus(machine: Machine) -> Table:
     """Lay out which network ports are how close to each accelerator."""
     found = list(reaches(machine))
     columns = [near for near in NEAREST_FIRST if any(near in one.ports for one in found)]
-    titles = {"unknown": "NODE NOT TOLD"}
+    titles = {"unknown": "NUMA UNKNOWN"}
     rows = [(function_name(one.accelerator), *(_ports(one.ports.get(near, ())) for near in columns)) for one in found]
     return Table(("ACCELERATOR", *(titles.get(near, near.upper()) for near in columns)), tuple(rows))
 
@@ -160,9 +160,7 @@ def _apart(machine: Machine, hardware: Hardware) -> list[Block]:
             parts.append(f"{allowed.cpu_quota:g} CPUs' worth of time")
         if allowed.memory is not None:
             parts.append(f"{bytes_text(allowed.memory)} of memory")
-        lines.append(
-            Paragraph(f"The reading process itself may use only {', '.join(parts)}; a kubelet is not bound by that.")
-        )
+        lines.append(Paragraph(f"This process may use only {', '.join(parts)}; the kubelet has no such limit."))
     if any(one is not None for one in (hardware.cpus, hardware.cores, hardware.sockets, hardware.numa_nodes)):
         lines.append(Note(_difference(machine, hardware), "warn"))
     return [Paragraph(), *lines] if lines else []
@@ -179,7 +177,7 @@ def _difference(machine: Machine, hardware: Hardware) -> str:
         parts.append(_counted(len(hardware.numa_nodes), len(machine.numa_nodes), "NUMA nodes", inside))
     if hardware.cpus is not None:
         parts.append(f"online CPUs {format_set(hardware.cpus)}")
-    return "The hardware differs from what a kubelet believes: " + ", ".join(parts)
+    return "The hardware differs from the kubelet's view: " + ", ".join(parts)
 
 
 def _counted(there: int, believed: int, what: str, inside: str) -> str:

@@ -23,14 +23,14 @@ NODES_NAMED: Final = 3
 CLASSES_NAMED: Final = 6
 _GATES: Final[dict[Gate, tuple[str, str]]] = {
     "in use": ("is in use by another claim", "are in use by other claims"),
-    "taken": ("is taken by another request here", "are taken by other requests here"),
+    "taken": ("is allocated to another request here", "are allocated to other requests here"),
     "class": ("is of another class", "are of other classes"),
     "selector": ("fails the request's selector", "fail the request's selector"),
     "taint": ("has a taint", "have a taint"),
     "counter": ("lacks counters of its pool", "lack counters of their pool"),
     "capacity": ("has too little capacity", "have too little capacity"),
-    "constraint": ("breaks the constraint", "break the constraint"),
-    "pool": ("is in a pool that cannot be used", "are in pools that cannot be used"),
+    "constraint": ("does not meet the constraint", "do not meet the constraint"),
+    "pool": ("is in an unusable pool", "are in unusable pools"),
 }
 
 
@@ -46,7 +46,7 @@ def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     ]
     if not result.deterministic:
         document.append(
-            Note("pools and slices are tried in random order here: read the devices as one possible answer", "dim")
+            Note("the scheduler tries pools and slices in random order: these devices are one possible answer", "dim")
         )
     rows = tuple(row for check in result.checks for row in _rows(check, wide=wide))
     document += [Paragraph(), Table(WIDE if wide else COLUMNS, rows)]
@@ -57,7 +57,7 @@ def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     several = len(result.checks) > 1
     if several:
         fitting = sum(check.fits for check in result.checks)
-        text = f"{fitting} of {len(result.checks)} can be allocated somewhere, each by itself"
+        text = f"{fitting} of {len(result.checks)} can be allocated somewhere, each tested alone"
         document += [Paragraph(), Title(text)]
     return document
 
@@ -127,13 +127,13 @@ def numa_text(got: Iterable[DeviceGot]) -> str:
     nodes = sorted({node for one in said if one is not None for node in one})
     if not nodes:
         return "not said"
-    return ", ".join(map(str, nodes)) + (", not said" if None in said else "")
+    return ", ".join(map(str, nodes)) + (", NUMA node unknown" if None in said else "")
 
 
 def _absent(check: ClaimsCheck) -> Iterator[Block]:
     if check.absent:
         yield Paragraph()
-        yield Note(f"{check.full_name}: {', '.join(check.absent)} is neither given nor in the cluster", "bad")
+        yield Note(f"{check.full_name}: {', '.join(check.absent)} is not in the input or the cluster", "bad")
 
 
 def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
@@ -156,9 +156,8 @@ def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
         yield from why_lines(first.why)
     if first.outcome.gave_up:
         yield Paragraph(
-            f"gave up after trying {MAX_WORK:,} devices: there may be a solution that nobody finds in time;", 2
+            f"stopped after {MAX_WORK:,} devices: a solution may exist, but the scheduler stops after 10 s", 2
         )
-        yield Paragraph("the scheduler stops after 10 seconds", 2)
     yield from _changes(next((node.changes for node in nodes if node.changes), ()))
 
 
@@ -166,7 +165,7 @@ def why_lines(why: Why) -> Iterator[Block]:
     """Say where an attempt got stuck, and what the devices failed at."""
     if why.classes:
         more = f" and {len(why.classes) - CLASSES_NAMED} more" if len(why.classes) > CLASSES_NAMED else ""
-        yield Paragraph(f"there are the classes {', '.join(why.classes[:CLASSES_NAMED])}{more}", 2)
+        yield Paragraph(f"allowed classes: {', '.join(why.classes[:CLASSES_NAMED])}{more}", 2)
     if not why.gates and why.constraint is None:
         return
     if why.wanted is not None:
@@ -174,14 +173,14 @@ def why_lines(why: Why) -> Iterator[Block]:
             f"request {why.request} of claim {why.claim} gets {why.found} of {_many(why.wanted, 'device')}", 2
         )
     elif why.gates:
-        yield Paragraph(f"request {why.request} of claim {why.claim} wants all devices and cannot have them", 2)
+        yield Paragraph(f"request {why.request} of claim {why.claim} requests all devices, and some are not free", 2)
     for gate, count in why.gates.items():
         yield Paragraph(f"{count} {_GATES[gate][count != 1]}", 4)
     if why.constraint is not None:
         yield Paragraph(f"the constraint is {constraint_text(why.constraint)}", 2)
         yield from (Paragraph(text, 4) for text in map(publisher_text, why.publishers))
         if why.constraint.match and why.publishers and all(one.having for one in why.publishers):
-            yield Paragraph("but no devices that are left have a value in common", 4)
+            yield Paragraph("but no two free devices have the same value", 4)
 
 
 def constraint_text(written: Constraint) -> str:
@@ -202,7 +201,7 @@ def publisher_text(one: Publisher) -> str:
 
 def _changes(changes: Sequence[ClaimChange]) -> Iterator[Block]:
     if changes:
-        yield Paragraph("what would help, each tried:", 2)
+        yield Paragraph("fixes (each tested):", 2)
         for change in changes:
             yield Paragraph(f"- {change.text}", 2)
             yield Note(f"gives {_gives(change.claims)}", "dim", 6)

@@ -79,7 +79,7 @@ CLOSENESS: Mapping[Closeness, str] = {
     "same switch": "below the same PCIe switch",
     "same root": "below the same PCIe root",
     "same node": "on the same NUMA node",
-    "unknown": "how close, /sys does not tell",
+    "unknown": "distance unknown: /sys has none",
     "other node": "on different NUMA nodes",
 }
 

@@ -1,11 +1,13 @@
-"""What `lint` shows: a row a finding, and the same for build servers."""
+"""What `lint` shows: a head, sentences and fixes a finding, and the same for build servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.analysis.lint.finding import reaches
+from numalign.model.words import sentence
 from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.page.document import Block, Document, Note, Paragraph, Style, Title
 
@@ -18,27 +20,30 @@ _STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "ba
 
 
 def lint_document(result: LintResult) -> Document:
-    """Tell each finding on a line, with `help:` below, and close with a line that counts."""
+    """Tell each finding: its place, what is wrong, the fix; and close with a line that counts."""
     linted = result.pods
-    lines = [line for one in linted for finding, number in one.found for line in _lines(one.file, finding, number)]
+    found = [(one.file, number, finding) for one in linted for finding, number in one.found]
+    parts = [block for _, group in groupby(found, _place) for block in _lines(list(group))]
+    parts += [_gone(one, count) for one, count in result.gone]
     ignored = sum(len(one.ignored) for one in linted)
     pods = sum(one.qos is not None for one in linted)
     claims = len(linted) - pods
     counted = [_many(pods, "pod")] if pods or not claims else []
     counted += [_many(claims, "claim")] if claims else []
-    told = [", ".join([*counted, _many(len(lines) // 2, "finding")])]
+    told = [", ".join([*counted, _many(len(found), "finding")])]
     aside = sum(not one.judged for one in linted)
     if aside:
-        told.append(f"{_many(aside, 'pod')} with nothing to align")
+        told.append(f"{_many(aside, 'pod')} {'has' if aside == 1 else 'have'} nothing to align")
     if ignored:
         told.append(f"{_many(ignored, 'rule')} ignored")
     known = sum(len(one.known) for one in linted)
     if known:
         told.append(f"{_many(known, 'finding')} known from the baseline")
-    told.append(f"judged on {result.machine}" if result.machine is not None else "judged without a machine")
-    lines += [_gone(one, count) for one, count in result.gone]
-    closing = Note("; ".join(told), "dim")
-    return [*lines, Paragraph(), closing] if lines else [closing]
+    told.append(
+        f"Machine: {result.machine}" if result.machine is not None else "No machine given (--machine adds checks)"
+    )
+    closing = Note(f"{'. '.join(told)}.", "dim")
+    return [*parts, Paragraph(), closing] if parts else [closing]
 
 
 def page_document(code: str) -> Document:
@@ -50,14 +55,35 @@ def page_document(code: str) -> Document:
         Title(code),
         *(Paragraph(f"{label + ':':9}{text}", 2) for label, text in parts.items()),
         Paragraph(),
-        Note(f"To pass over it: --ignore {code}, or {code}@CONTAINER; the annotation numalign/ignore", "dim"),
+        Note(f"To ignore: --ignore {code} or {code}@CONTAINER, or annotation numalign/ignore", "dim"),
     ]
 
 
-def _lines(file: str, finding: Finding, line: int) -> Iterable[Block]:
-    who = f"container {finding.container}: " if finding.container else ""
-    yield Note(f"{file}:{line}: {finding.code} ({finding.effect}) {who}{finding.message}", _STYLES[finding.effect])
-    yield Paragraph(f"help: {finding.advice}", 2)
+Place = tuple[str, int, "Finding"]
+"""A file, a line, and what was found there."""
+
+
+def _place(one: Place) -> tuple[object, ...]:
+    """Return what findings share that stand under one head."""
+    file, line, finding = one
+    return file, line, finding.code, finding.effect, finding.container
+
+
+def _lines(group: list[Place]) -> Iterable[Block]:
+    file, line, first = group[0]
+    who = f" container {first.container}" if first.container else ""
+    yield Note(f"{file}:{line}: {first.code} ({first.effect}){who}", _STYLES[first.effect])
+    yield Paragraph(_joined([finding.message for _, _, finding in group]), 2)
+    for advice in dict.fromkeys(finding.advice for _, _, finding in group):
+        yield Paragraph(f"fix: {advice}", 2)
+
+
+def _joined(messages: list[str]) -> str:
+    """Write several findings of one kind as a sentence each, or as one where they begin alike."""
+    head, mark, _ = messages[0].partition(": ")
+    if mark and all(text.startswith(head + mark) for text in messages):
+        return sentence(head + mark + ", ".join(text.removeprefix(head + mark) for text in messages))
+    return " ".join(map(sentence, messages))
 
 
 def _gone(one: KnownFinding, count: int) -> Block:

@@ -30,7 +30,7 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
         )
         for machine, about in machines
     )
-    hint = Note("One of them as a file to start from: numalign machines NAME > machine.yaml", "dim")
+    hint = Note("For a machine file to edit, run: numalign machines NAME > machine.yaml", "dim")
     return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS",)), Paragraph(), hint]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
-from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Styled, Table, Title
+from numalign.notices import CODES
+from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.amounts import amount_text, with_point
 
 if TYPE_CHECKING:
@@ -25,23 +27,28 @@ def check_document(result: NRTCheckResult) -> Document:
 
 
 def _object(checked: CheckedNRT) -> Iterator[Block]:
-    yield Title(checked.name)
+    said, style = _verdict(checked)
+    yield Note(f"{checked.name}: {said}", style)
     if checked.actual is not None and checked.actual.name != checked.name:
-        yield Note(f"held against {checked.actual.name}, the only node that is known", "dim")
+        yield Note(f"compared with {checked.actual.name}, the only known node", "dim")
     if checked.differences:
         yield Table(COLUMNS, tuple(_row(one) for one in checked.differences))
-    for notice in checked.oddities:
-        yield Note(f"{notice.path}: {notice.message}", "warn" if notice in checked.skipped else "dim")
+    for code, notices in groupby(checked.oddities, lambda one: one.code):
+        for notice in notices:
+            yield Note(f"{notice.path}: {notice.message}", "warn" if notice in checked.skipped else "dim")
+        yield from [Paragraph(f"fix: {fix}", 2)] if (fix := CODES[code][1]) else []
+
+
+def _verdict(checked: CheckedNRT) -> tuple[str, Style]:
     if checked.differences is None:
-        yield Note("no node of this name is known, so only the object itself was checked", "warn")
-    elif checked.stale:
-        yield Note("stale: it was written when other pods were on the node", "bad")
-    elif checked.differences:
-        yield Note("not true: the node would publish other values", "bad")
-    elif checked.skipped:
-        yield Note("the values are the node's own, but not every reader sees them", "warn")
-    else:
-        yield Note("true: the node would publish the same", "good")
+        return "no known node has this name, so only the object was checked", "warn"
+    if checked.stale:
+        return "outdated: the pods of the node have changed since", "bad"
+    if checked.differences:
+        return "outdated or wrong: the node would publish other values", "bad"
+    if checked.skipped:
+        return "correct values, but some readers do not see all of them", "warn"
+    return "correct: the node would publish the same values", "good"
 
 
 def _row(one: Difference) -> tuple[Cell, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO, of_thousandths
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from numalign.scheduler.node import Fleet
     from numalign.scheduler.verdict import Verdict
 
-WIDTH = 78
-"""Where prose is broken, so that it reads on 80 columns."""
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Digits of the number of a reason below a table."""
 MAX_ROWS_SHOWN = 40
 """More groups of nodes than this are shown by `wide` only."""
 
 
 def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide: bool = False) -> Document:
-    """Build a table a pod, and below it what became of the pod and where the answers differ.
+    """Say what became of each pod and why; below it a table of the nodes, and where the answers differ.
 
     Args:
         result: the pods.
@@ -32,14 +31,14 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         origin: where the cluster came from.
         wide: show every group of nodes.
     """
-    document: list[Block] = [Note(text, "dim") for text in (*header(fleet, origin), f"scheduler: {result.title}")]
+    document: list[Block] = [Note(text, "dim") for text in (*header(fleet, origin), f"scheduler {result.title}")]
     if result.claims is not None:
         document += [Note(text, "dim") for text in _claims(result.claims)]
-    for pod in result.pods:
-        document += [Paragraph(), *_pod(pod, wide=wide)]
     if len(result.pods) > 1:
         running = sum(pod.runs for pod in result.pods)
         document += [Paragraph(), Title(f"{running} of {len(result.pods)} pods run")]
+    for pod in result.pods:
+        document += [Paragraph(), *_outcome(pod), Paragraph(), *_pod(pod, result.title, wide=wide)]
     return document
 
 
@@ -47,36 +46,39 @@ def header(fleet: Fleet, origin: str) -> Iterator[str]:
     """Name the cluster, and how much is known of its nodes."""
     count = len(fleet.nodes)
     pods = sum(node.totals.pods for node in fleet.nodes)
-    yield f"cluster: {origin}, {count} node{'s' * (count != 1)}, {pods} pod{'s' * (pods != 1)} on them"
+    yield f"{origin}: {count} node{'s' * (count != 1)}, {pods} pod{'s' * (pods != 1)}"
     unknown = sum(node.known == "nothing" for node in fleet.nodes)
     counts = sum(node.known == "counts" for node in fleet.nodes)
     if unknown or counts:
         exact = count - unknown - counts
-        yield f"known: every CPU of {exact} nodes, counts per NUMA node of {counts}, nothing of {unknown}"
+        yield f"data: CPU ids of {exact} nodes, NUMA totals of {counts}, nothing of {unknown}"
 
 
 def _claims(by: ClaimsScheduler) -> Iterator[str]:
     """Name the release whose allocator answers about claims."""
     yield f"claims: scheduler {by.release}, {by.allocator} allocator"
     if not by.deterministic:
-        yield "  it tries pools in random order: the devices taken are one possible answer"
+        yield "  the scheduler tries pools in random order: these devices are one possible answer"
 
 
-def _pod(pod: ScheduledPod, *, wide: bool) -> Iterator[Block]:
+def _pod(pod: ScheduledPod, title: str, *, wide: bool) -> Iterator[Block]:
     groups = [tuple(group) for _, group in groupby(pod.answers, _alike)]
     shown = groups if wide else groups[:MAX_ROWS_SHOWN]
     hidden = groups[len(shown) :]
     shown += [group for group in hidden if any(one.node == pod.node for one in group)]
-    yield Title(f"{pod.namespace}/{pod.name}")
     filters = [name.upper() for name in pod.answers[0].verdicts] if pod.answers else []
-    yield Table(
-        ("NODE", "FIT", *filters, "KUBELET", "SCORE"), tuple(_row(group, pod) for group in shown), frozenset({"SCORE"})
-    )
+    columns = ("NODES", "FIT", "SCORE", "KUBELET", *filters)
+    reasons: dict[str, int] = {}
+    yield Table(columns, tuple(_row(group, pod, reasons) for group in shown), frozenset({"SCORE"}))
+    notes = [f"{str(number).translate(RAISED)} {why}" for why, number in reasons.items()]
+    if any(len(group) > 1 and any(one.node == pod.node for one in group) for group in shown):
+        notes.insert(0, "* chosen from these")
+    if notes:
+        yield Note("   ".join(notes), "dim")
     if len(groups) > len(shown):
         more = len(pod.answers) - sum(len(group) for group in shown)
         yield Note(f"and {more} more nodes; -o wide shows them", "dim")
-    yield from _disagreements(pod)
-    yield from _outcome(pod)
+    yield from _disagreements(pod, title)
 
 
 def _alike(answer: NodeAnswer) -> tuple[object, ...]:
@@ -84,16 +86,17 @@ def _alike(answer: NodeAnswer) -> tuple[object, ...]:
     return (answer._replace(node="", scores={}, cause=None),)
 
 
-def _row(group: Sequence[NodeAnswer], pod: ScheduledPod) -> tuple[Cell, ...]:
+def _row(group: Sequence[NodeAnswer], pod: ScheduledPod, reasons: dict[str, int]) -> tuple[Cell, ...]:
+    """Write a row; why a node fails a filter gets a number, and stands once below the table."""
     first = group[0]
     name = names_text([one.node for one in group])
     chosen = any(one.node == pod.node for one in group)
     return (
         Styled(f"{name} *" if chosen else name, "bold" if chosen else ""),
-        verdict_cell(first.fit),
-        *(filter_cell(one) for one in first.verdicts.values()),
-        kubelet_cell(first.kubelet),
+        _filter_cell(first.fit, first.fit, reasons),
         f"{first.points:g}" if first.feasible else "-",
+        kubelet_cell(first.kubelet),
+        *(_filter_cell(one, first.fit, reasons) for one in first.verdicts.values()),
     )
 
 
@@ -104,22 +107,26 @@ def names_text(names: Sequence[str]) -> str:
     return f"{names[0]} … {names[-1]} ({len(names)})"
 
 
-def verdict_cell(verdict: Verdict) -> Cell:
-    """Write a filter's answer: `pass`, or what is short and how much of it the best zone has."""
+def _filter_cell(verdict: Verdict, fit: Verdict, reasons: dict[str, int]) -> Cell:
+    """Write a filter's answer in one word; a filter of NUMA nodes that names nothing has no reason."""
     if verdict.passed:
         return Styled("pass", "good")
+    why = _reason(verdict) if verdict.container or verdict.resource or verdict is fit else ""
+    if not why:
+        return Styled("no", "bad")
+    number = reasons.setdefault(why, len(reasons) + 1)
+    return Styled(f"no{str(number).translate(RAISED)}", "bad")
+
+
+def _reason(verdict: Verdict) -> str:
+    """Say why a filter fails a node: what is short, and how much of it the best zone has."""
     if not verdict.resource:
-        return Styled(verdict.message or "no", "bad")
-    asked = _amount(verdict.resource, verdict.requested)
+        return verdict.message
+    asked = f"{verdict.resource}: {_amount(verdict.resource, verdict.requested)} requested"
     if verdict.best is None:
-        return Styled(f"no: {verdict.resource} in no zone", "bad")
-    where = "" if verdict.best_zone is None else f" on {verdict.best_zone}"
-    return Styled(f"no: {verdict.resource} {asked}, {_amount(verdict.resource, verdict.best)} free{where}", "bad")
-
-
-def filter_cell(verdict: Verdict) -> Cell:
-    """Write what a scheduler says of NUMA nodes; one that names nothing says no."""
-    return verdict_cell(verdict) if verdict.passed or verdict.container or verdict.resource else Styled("no", "bad")
+        return f"{asked}, in no zone"
+    where = "" if verdict.best_zone is None else f" on NUMA {str(verdict.best_zone).removeprefix('node-')}"
+    return f"{asked}, {_amount(verdict.resource, verdict.best)} free{where}"
 
 
 def _amount(resource: str, nano: int) -> str:
@@ -133,50 +140,53 @@ def kubelet_cell(verdict: KubeletVerdict | None) -> Cell:
     if not verdict.admitted:
         return Styled(verdict.reason or verdict.stage, "bad")
     if verdict.missing:
-        return Styled(f"admits, without {', '.join(verdict.missing)}", "bad")
+        return Styled(f"admits without {', '.join(verdict.missing)}", "bad")
     if verdict.aligned is False:
-        return Styled("admits, not aligned", "warn")
+        return Styled("admits, NOT aligned", "warn")
     return Styled("admits", "good")
 
 
-def _disagreements(pod: ScheduledPod) -> Iterator[Block]:
-    """Say where the scheduler and the kubelet differ, and why."""
+def _disagreements(pod: ScheduledPod, title: str) -> Iterator[Block]:
+    """Say where the scheduler and the kubelet differ, and why, unless the scheduler's own line has said it."""
     found: dict[tuple[bool, str], list[str]] = {}
     for one in pod.answers:
-        if one.disagrees:
-            otherwise = "no kubelet looks at claims" if one.by_claims else "cause not looked for"
+        if one.disagrees and not (one.cause and one.cause.text in title):
+            otherwise = "kubelets do not check claims" if one.by_claims else "cause not searched"
             why = f"{one.cause.code}: {one.cause.text}" if one.cause else otherwise
             found.setdefault((one.feasible, why), []).append(one.node)
     for (passes, why), names in found.items():
-        says = "the scheduler passes, the kubelet refuses" if passes else "the scheduler refuses, the kubelet admits"
+        says = "the scheduler accepts, the kubelet rejects" if passes else "the scheduler rejects, the kubelet admits"
         yield Note(f"{names_text(names)}: {says} ({why})", "warn")
 
 
 def _outcome(pod: ScheduledPod) -> Iterator[Block]:
-    chosen = pod.chosen
+    """Say where the pod goes, and what its kubelet answers."""
+    chosen, name = pod.chosen, f"{pod.namespace}/{pod.name}"
     if chosen is None:
-        reasons = reasons_text(pod.answers)
-        yield Note(f"no node takes it: {reasons}", "bad")
+        yield Note(f'{name}: unschedulable: "{reasons_text(pod.answers)}"', "bad")
         if pod.preemption is not None:
             victims = ", ".join(pod.preemption.victims)
-            yield Note(f"the scheduler evicts for it: {victims}; then it fits on {pod.preemption.node}", "warn")
-    elif chosen.kubelet is None:
-        yield Note(f"it goes to {pod.node}; what its kubelet says, nobody knows", "warn")
+            yield Note(f"The scheduler evicts {victims}; {pod.preemption.node} then fits.", "warn", 2)
+        return
+    placed = f"{name}: scheduled to {pod.node}; "
+    if chosen.kubelet is None:
+        yield Note(f"{placed}kubelet verdict unknown", "warn")
     elif not chosen.kubelet.admitted:
-        yield Note(f"it goes to {pod.node}, whose kubelet refuses it: {chosen.kubelet.reason}", "bad")
-        if chosen.kubelet.message:
-            yield Note(chosen.kubelet.message, "dim", 2)
+        yield Note(f"{placed}its kubelet rejects the pod", "bad")
+        said = ": ".join(filter(None, (chosen.kubelet.reason, chosen.kubelet.message)))
+        yield Note(f'Kubelet: "{said}"', "dim", 2)
+    elif pod.claims is None or not pod.claims.containers:
+        aligned = {True: ", aligned", False: ", NOT aligned", None: ""}[chosen.kubelet.aligned]
+        yield Note(
+            f"{placed}its kubelet admits the pod{aligned}", "warn" if chosen.kubelet.aligned is False else "good"
+        )
     else:
-        apart = {True: ", aligned", False: ", not aligned", None: ""}[chosen.kubelet.aligned]
-        if pod.claims is None or not pod.claims.containers:
-            yield Note(f"it goes to {pod.node}, whose kubelet admits it{apart}", "good")
-            return
-        yield Note(f"it goes to {pod.node}, whose kubelet admits it", "good")
+        yield Note(f"{placed}its kubelet admits the pod", "good")
         for container in pod.claims.containers:
             style: Style = "good" if container.verdict == "aligned" else "warn"
-            head = f"  with its claims {container.container} is {container.verdict}: "
-            lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="    ", break_long_words=False)
-            yield from (Note(line, style) for line in lines)
+            where, _, why = container.reason.rpartition(": ")
+            yield Note(f"with claims {container.container} is {container.verdict}: {why}", style, 2)
+            yield from [Paragraph(where, 4)] if where else []
 
 
 def reasons_text(answers: Sequence[NodeAnswer]) -> str:

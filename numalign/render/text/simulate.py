@@ -9,8 +9,8 @@ from numalign.results.cluster import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import Report, Share, Verdicts
 
 _ENDINGS = {
-    "failed pods": "stopped early: too many pods were refused",
-    "interrupted": "interrupted: this is what happened until then",
+    "failed pods": "stopped early: kubelets rejected too many pods",
+    "interrupted": "interrupted: the report ends here",
 }
 
 
@@ -30,18 +30,18 @@ NOTHING = Share(0.0, 0.0)
 """Of a resource that no machine has."""
 
 _ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
-    ("replicas asked for", lambda one: f"{one.submitted:,}"),
+    ("replicas requested", lambda one: f"{one.submitted:,}"),
     ("admitted", lambda one: f"{one.admitted:,}"),
     ("pending at the end", lambda one: f"{one.pending_at_end:,}"),
-    ("refused by kubelets", lambda one: f"{sum(one.rejected.values()):,}"),
-    ("of these TopologyAffinityError", lambda one: f"{one.topology_affinity_errors:,}"),
+    ("rejected by kubelets", lambda one: f"{sum(one.rejected.values()):,}"),
+    ("rejected: TopologyAffinityError", lambda one: f"{one.topology_affinity_errors:,}"),
     ("binds in vain", lambda one: percent(one.wasted_binds)),
     ("run-away replicas", lambda one: f"{one.runaway_replicas:,}"),
-    ("most refusals in 60 s", lambda one: f"{one.peak_failed_rate:,}"),
-    ("pods made", lambda one: f"{one.api_objects_created:,}"),
+    ("most rejections in 60 s", lambda one: f"{one.peak_failed_rate:,}"),
+    ("pods created", lambda one: f"{one.api_objects_created:,}"),
     ("attempts, a replica", lambda one: f"{one.attempts.mean:,.1f}"),
     ("attempts, at most", lambda one: f"{one.attempts.most:,.0f}"),
-    ("attempts without a machine", lambda one: f"{one.unschedulable:,}"),
+    ("attempts without a node", lambda one: f"{one.unschedulable:,}"),
     ("wait, median", lambda one: seconds(one.wait_s.p50)),
     ("wait, 95 %", lambda one: seconds(one.wait_s.p95)),
     ("CPUs in use, mean", lambda one: percent(one.utilisation.get("cpu", NOTHING).mean)),
@@ -49,13 +49,13 @@ _ROWS: tuple[tuple[str, Callable[[Report], str]], ...] = (
     ("memory in use, mean", lambda one: percent(one.utilisation.get("memory", NOTHING).mean)),
     ("containers on one NUMA node", lambda one: percent(one.alignment_rate)),
     ("containers as the kubelet prefers", lambda one: percent(one.preferred_rate)),
-    ("room lost at NUMA borders, mean", lambda one: percent(one.fragmentation.mean)),
-    ("room lost at NUMA borders, most", lambda one: percent(one.fragmentation.most)),
+    ("stranded at NUMA borders, mean", lambda one: percent(one.fragmentation.mean)),
+    ("stranded at NUMA borders, most", lambda one: percent(one.fragmentation.most)),
     ("age of NRT data, 95 %", lambda one: seconds(one.nrt_age_s.p95) if one.nrt_age_s.figures else "-"),
 )
 
 
-_FIRST = ("admitted", "refused by kubelets", "binds in vain", "wait, 95 %")
+_FIRST = ("admitted", "rejected by kubelets", "binds in vain", "wait, 95 %")
 """What a row of many runs always shows."""
 MAX_SIDE_BY_SIDE = 4
 """More runs than these stand below each other."""
@@ -72,10 +72,10 @@ def simulate_document(result: SimulateResult) -> Document:
     if done:
         document += [_side_by_side(done) if len(done) <= MAX_SIDE_BY_SIDE else _below_each_other(done), Paragraph()]
         for name, report in done:
-            document += _verdicts(name, "the machine that was chosen", report.verdicts, result.causes)
+            document += _verdicts(name, "chosen nodes", report.verdicts, result.causes)
             document += _no_machine(name, report)
             if report.audited != Verdicts():
-                document += _verdicts(name, "all machines of the audited attempts", report.audited, result.causes)
+                document += _verdicts(name, "all nodes of the audited attempts", report.audited, result.causes)
             if report.ended_by in _ENDINGS:
                 document.append(Note(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
     document += [Note(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
@@ -108,7 +108,7 @@ def _no_machine(name: str, report: Report) -> Iterator[Block]:
     """Tell what the scheduler said of machines where none could be chosen."""
     said = sorted(report.messages.items(), key=lambda item: (-item[1], item[0]))
     if said:
-        yield Paragraph(f"{name}: why attempts found no machine, counted by machine")
+        yield Paragraph(f"{name}: why attempts found no node, counted by node")
         yield from (Paragraph(f"{count:,} × {message}", 2) for message, count in said[:MAX_MESSAGES])
         if len(said) > MAX_MESSAGES:
             yield Paragraph(f"and {len(said) - MAX_MESSAGES} other reasons", 2)
@@ -124,12 +124,12 @@ def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]
     yield Paragraph(f"{name}: filter against kubelet, {what}")
     bad, good = verdicts.pass_reject, verdicts.fail_admit
     yield Table(
-        ("", "KUBELET ADMITS", "KUBELET REFUSES"),
+        ("", "KUBELET ADMITS", "KUBELET REJECTS"),
         (
             ("filter passes", f"{verdicts.pass_admit:,}", Styled(f"{bad:,}", "bad") if bad else "0"),
-            ("filter refuses", Styled(f"{good:,}", "warn") if good else "0", f"{verdicts.fail_reject:,}"),
+            ("filter rejects", Styled(f"{good:,}", "warn") if good else "0", f"{verdicts.fail_reject:,}"),
         ),
-        frozenset({"KUBELET ADMITS", "KUBELET REFUSES"}),
+        frozenset({"KUBELET ADMITS", "KUBELET REJECTS"}),
         indent=2,
     )
     for cause, count in sorted(verdicts.causes.items(), key=lambda item: (-item[1], item[0])):

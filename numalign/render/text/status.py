@@ -1,12 +1,11 @@
-"""What `status` shows: who holds what, what is free on each NUMA node, what is odd, would the kubelet come up."""
+"""What `status` shows: who holds what, what is free on each NUMA node, problems, would the kubelet restart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.node.finding import drain_and_delete
-from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, verdict_cell
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from numalign.analysis.node.room import Room
     from numalign.results.node import PodStatus, StatusResult
 
+MAX_NODE_COLUMNS = 4
+"""With more NUMA nodes than this, each is a row."""
 COLUMNS = ("POD", "CONTAINER", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
 
@@ -24,32 +25,42 @@ STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
 def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     """Build the page; `wide` shows leftovers' UIDs, free memory of every kind, and what to do about each finding."""
     parts: list[Block] = [*(Note(text, "dim") for text in header(result.setup, result.origin, result.reserved_cpus))]
-    parts += [Note(f"not known: {one}", "warn") for one in result.unknown]
+    parts += _start(result)
+    parts += [Note(f"unknown: {one}", "warn") for one in result.unknown]
     parts.append(Paragraph())
     rows = [row for pod in result.pods for row in _rows(pod, wide=wide)]
     if rows:
         parts.append(Table(COLUMNS, tuple(rows)))
     parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
-        many = "s" * (result.others != 1)
-        parts.append(Note(f"{result.others} other pod{many} with nothing of their own", "dim"))
+        many = result.others != 1
+        parts.append(Note(f"{result.others} more pod{'s hold' if many else ' holds'} no exclusive resources.", "dim"))
     if result.exclusive_cpus:
         parts.append(Paragraph(f"shared pool: {format_set(result.shared_pool) or 'empty'}"))
-    parts += [
-        Paragraph(),
-        Table(_room_columns(result, wide=wide), tuple(_room(one, result, wide=wide) for one in result.rooms)),
-    ]
+    parts += [Paragraph(), _free_table(result, wide=wide)]
     if result.largest:
-        told = ", ".join(f"{policy}: {cpus} CPU{'s' * (cpus != 1)}" for policy, cpus in result.largest.items())
-        parts.append(Paragraph(f"largest aligned Guaranteed pod now, by policy {told}"))
-    return [*parts, Paragraph(), *_start(result), *_findings(result.findings, result.remedy, wide=wide)]
+        parts += [Paragraph(), Paragraph(_largest(result.largest))]
+    told = list(findings_parts(result.findings, result.remedy, wide=wide))
+    return [*parts, Paragraph(), *told] if told else parts
+
+
+def _largest(by_policy: Mapping[str, int]) -> str:
+    """Say the largest aligned pod, once where policies agree."""
+    sizes: dict[int, list[str]] = {}
+    for policy, cpus in by_policy.items():
+        sizes.setdefault(cpus, []).append(policy)
+    told = (
+        f"{cpus} CPU{'s' * (cpus != 1)} under {'every policy' if len(sizes) == 1 else ', '.join(policies)}"
+        for cpus, policies in sizes.items()
+    )
+    return f"Largest aligned Guaranteed pod: {'; '.join(told)}."
 
 
 def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
     for container in pod.containers:
         name: Cell = f"{pod.full_name} ({pod.uid})" if wide and pod.namespace else pod.full_name
         yield (
-            name if pod.active else Styled(f"{pod.full_name} (left over)", "warn"),
+            name if pod.active else Styled(f"{pod.full_name} (ended)", "warn"),
             container.name,
             "shared pool" if container.holding.cpus is None else format_set(container.holding.cpus),
             devices_text(container.holding),
@@ -65,11 +76,22 @@ def _claims(pod: PodStatus) -> Iterable[str]:
         share = f" (share {one.share})" if one.share else ""
         by_claim.setdefault(one.claim, []).append(f"{one.driver} {one.pool}/{one.device}{share}")
     for claim, devices in by_claim.items():
-        yield f"{pod.full_name} holds by claim {claim}: {', '.join(devices)}"
+        yield f"{pod.full_name} holds devices of claim {claim}: {', '.join(devices)}"
 
 
-def _room_columns(result: StatusResult, *, wide: bool) -> tuple[str, ...]:
-    return ("NUMA NODE", "CPUS FREE", "WHICH", *_resources(result, wide=wide), "LARGEST ALIGNED POD")
+def _free_table(result: StatusResult, *, wide: bool) -> Table:
+    """Lay out what is free: a row for each resource, or for each NUMA node where there are many."""
+    resources = _resources(result, wide=wide)
+    tails = [name.rpartition("/")[2] for name in resources]
+    many = len(result.rooms) > MAX_NODE_COLUMNS
+    short = [tail if many and tails.count(tail) == 1 else name for name, tail in zip(resources, tails, strict=True)]
+    titles = ("cpu", "CPU ids" if many else "  CPU ids", *short, "largest aligned pod")
+    nodes = tuple(f"NUMA {room.node}" for room in result.rooms)
+    columns = [_room(room, result, resources) for room in result.rooms]
+    if many:
+        rows = tuple((node, *cells) for node, cells in zip(nodes, columns, strict=True))
+        return Table(("FREE", *map(str.upper, titles)), rows)
+    return Table(("FREE", *nodes), tuple(zip(titles, *columns, strict=True)))
 
 
 def _resources(result: StatusResult, *, wide: bool) -> list[str]:
@@ -80,11 +102,13 @@ def _resources(result: StatusResult, *, wide: bool) -> list[str]:
     return [*sorted(memory, key=lambda name: (name != "memory", name)), *devices]
 
 
-def _room(room: Room, result: StatusResult, *, wide: bool) -> tuple[Cell, ...]:
-    cells: list[Cell] = [f"node {room.node}"]
+def _room(room: Room, result: StatusResult, resources: Iterable[str]) -> list[Cell]:
     total = (room.total_cpus & ~room.reserved).bit_count()
-    cells += [f"{room.cpus.bit_count()} of {total}" if result.exclusive_cpus else "-", format_set(room.cpus) or "-"]
-    for name in _resources(result, wide=wide):
+    cells: list[Cell] = [
+        f"{room.cpus.bit_count()} of {total}" if result.exclusive_cpus else "-",
+        format_set(room.cpus) or "-",
+    ]
+    for name in resources:
         if name in room.memory:
             free, every = room.memory[name]
             cells.append(f"{bytes_text(free)} of {bytes_text(every)}")
@@ -93,7 +117,7 @@ def _room(room: Room, result: StatusResult, *, wide: bool) -> tuple[Cell, ...]:
         else:
             cells.append("-")
     cells.append(largest_text(room) if result.exclusive_cpus else "-")
-    return tuple(cells)
+    return cells
 
 
 def largest_text(room: Room) -> str:
@@ -107,27 +131,28 @@ def largest_text(room: Room) -> str:
 
 
 def _start(result: StatusResult) -> Iterable[Block]:
-    release = version_text(result.setup.kubelet.version)
     if result.starts:
-        yield Note(
-            f"The kubelet ({release}) would come up again with these files, this configuration and machine.", "good"
-        )
+        yield Note("The kubelet would restart with these files, this configuration and machine.", "good")
         return
-    yield Note(f"The kubelet ({release}) would NOT come up again:", "bad")
+    yield Note("The kubelet would NOT restart:", "bad")
     yield from stopped(result.start_error, result.remedy)
 
 
 def stopped(error: str, remedy: str) -> Iterable[Block]:
     """Say what stops a kubelet on a node, and what to do about it."""
-    yield Note(error or "a file of resized pods or of claims stops it (see below)", "bad", 2)
-    yield Paragraph(f"what to do: {remedy}", 2)
+    yield Note(
+        f'"{error}"' if error else "A file of resized pods or of claims stops the kubelet (see below).", "bad", 2
+    )
+    yield Paragraph(f"fix: {remedy}", 2)
 
 
-def _findings(findings: Iterable[NodeFinding], told: str, *, wide: bool) -> Iterable[Block]:
-    """List what is odd; `told` is the remedy that was told already."""
+def findings_parts(findings: Iterable[NodeFinding], told: str, *, wide: bool = False) -> Iterable[Block]:
+    """List problems, each with its fix; `told` is the fix that was told already. A note's fix is for `wide`."""
     for one in findings:
-        where = f"{one.file}: " if one.file else ""
-        yield Note(f"{one.severity} {one.code}: {where}{one.message}", STYLES[one.severity])
+        label = "note" if one.severity == "info" else one.severity
+        file = one.file if wide or label != "note" else one.file.rpartition("/")[2]
+        where = f"{file}: " if file else ""
+        yield Note(f"{label}: {where}{one.message} ({one.code})", STYLES[one.severity])
         known = one.remedy == drain_and_delete(one.file) and one.file in told
-        if one.remedy and not known and (wide or one.severity == "error"):
-            yield Paragraph(f"what to do: {one.remedy}", 2)
+        if one.remedy and not known and (wide or one.severity != "info"):
+            yield Paragraph(f"fix: {one.remedy}", 2)

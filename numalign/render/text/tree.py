@@ -68,7 +68,7 @@ class _Tree:
             yield from self._cores(node.cpus, depth + 1)
         for resource, devices in self.machine.devices.items():
             for device in devices:
-                told = "" if device.numa_nodes else ", told by /sys alone"
+                told = "" if device.numa_nodes else ", by /sys alone"
                 if device.numa_nodes == (node.id,) or (told and self._node_of(device.id) == node.id):
                     self.placed.add(device.id)
                     yield depth + 1, f"{resource} {device.id}{self._about(device.id)}{told}"
@@ -107,7 +107,7 @@ class _Tree:
             yield 1, f"offline CPUs {format_set(self.hardware.offline_cpus)}"
         unseen = self.hardware.unseen(self.machine.cpus)
         if unseen:
-            yield 1, f"CPUs a kubelet does not see: {format_set(unseen)}"
+            yield 1, f"CPUs that the kubelet does not see: {format_set(unseen)}"
 
     def _node_of(self, device: str) -> int | None:
         """Return the node that /sys tells of a device."""

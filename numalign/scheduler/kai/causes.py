@@ -94,19 +94,17 @@ def _no_overhead(case: Case) -> bool:
 
 
 CAUSES: Final = (
-    KnownCause(
-        "XK-1", "KAI takes the width from what is allocatable, the kubelet from all CPUs, reserved ones too", _all_cpus
-    ),
-    KnownCause("XK-2", "NUMA nodes that the Memory Manager uses as a group take no other blocks", _no_groups),
+    KnownCause("XK-1", "KAI counts allocatable CPUs, the kubelet all CPUs, reserved included", _all_cpus),
+    KnownCause("XK-2", "the Memory Manager adds no other blocks to NUMA nodes that it uses as a group", _no_groups),
     KnownCause("XK-3", "the object lists a resource whose manager is off", _managers_off),
-    KnownCause("XK-4", "options of the CPU or Topology Manager that KAI does not know", _no_kubelet_options),
+    KnownCause("XK-4", "KAI ignores options of the CPU and Topology Manager", _no_kubelet_options),
     KnownCause("XK-5", "a device of several NUMA nodes is counted on each of them", _spanning_devices),
     KnownCause(
         "XK-6",
-        "KAI's records have pods in other zones, or with other amounts, than the kubelet gave them",
+        "KAI's records have other zones or amounts for pods than the kubelet",
         _real_places,
     ),
-    KnownCause("XK-7", "the kubelet takes init containers in order and reuses what they held", _no_init),
+    KnownCause("XK-7", "the kubelet admits init containers in order and reuses their resources", _no_init),
     KnownCause("XK-8", "KAI adds the pod's overhead in scope pod", _no_overhead),
 )
 """Each cause with what takes it back, in the order of the rules."""

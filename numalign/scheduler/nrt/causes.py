@@ -172,10 +172,10 @@ def _unlisted(passes: Passes) -> TakenBack:
 
 
 SHARED_POOL: Final = KnownCause(
-    "X-3", "pods in the shared pool are not in the object: only the node as a whole is short", _shared_pool
+    "X-3", "pods in the shared pool are not in the object: only the node total is too small", _shared_pool
 )
 NOBODY_ELSE: Final = KnownCause(
-    "X-9", "somebody else placed pods there, and the plugin's cache waits for an object that counts them", _nobody_else
+    "X-9", "pods came from elsewhere, and the plugin's cache waits for an object that counts them", _nobody_else
 )
 
 
@@ -185,13 +185,13 @@ def causes(passes: Passes) -> tuple[KnownCause, ...]:
         KnownCause("X-1", "the published object is old", _fresh(passes)),
         KnownCause(
             "X-2",
-            "the kubelet does not pin fractional CPUs, the filter still looks for a zone that has them",
+            "the kubelet does not pin fractional CPUs, the filter requires a zone with these CPUs",
             _whole_cpus(passes),
         ),
         SHARED_POOL,
-        KnownCause("X-4", "the filter puts containers into other zones than the kubelet", _any_zone),
+        KnownCause("X-4", "the filter and the kubelet choose different zones for containers", _any_zone),
         KnownCause("X-5", "the filter does not count sidecars beside the other containers", _sidecars(passes)),
-        KnownCause("X-6", "the filter never looks at nodes with this policy", _other_policy),
+        KnownCause("X-6", "the filter does not check nodes with this policy", _other_policy),
         KnownCause(
             "X-7",
             "options of the CPU Manager, or reserved CPUs, leave less than the object counts",
@@ -201,7 +201,7 @@ def causes(passes: Passes) -> tuple[KnownCause, ...]:
         NOBODY_ELSE,
         KnownCause(
             "T-14",
-            "no zone lists what the pod asks, so the filter finds none; without its manager the kubelet does not look",
+            "no zone lists the requested resource; the kubelet does not check it without its manager",
             _unlisted(passes),
         ),
     )

@@ -42,9 +42,9 @@ def findings(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     for place, zone in enumerate(nrt.zones):
         yield from _zone(zone, f"zones[{place}]", names)
     if not numa:
-        yield NRTFinding("nrt-no-zone", "zones", f"no zone has the type {NUMA_ZONE}, so no reader sees a NUMA node")
+        yield NRTFinding("nrt-no-zone", "zones", f"no zone has the type {NUMA_ZONE}: readers find no NUMA node")
     elif not any(zone.costs for zone in numa) and len(numa) > 1:
-        yield NRTFinding("nrt-no-costs", "zones", "no zone names costs: distances 10 and 20 are assumed")
+        yield NRTFinding("nrt-no-costs", "zones", "no zone has costs: numalign assumes distances 10 and 20")
 
 
 def doubled_zones(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
@@ -54,9 +54,7 @@ def doubled_zones(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
         number = number_of(zone.name) if zone.type == NUMA_ZONE else None
         for key in (zone.name, *(() if number is None else (number,))):
             if seen.setdefault(key, f"zones[{place}]") != f"zones[{place}]":
-                yield NRTFinding(
-                    "nrt-zone-twice", f"zones[{place}].name", f"{zone.name!r} is there twice, see {seen[key]}"
-                )
+                yield NRTFinding("nrt-zone-twice", f"zones[{place}].name", f"duplicate {zone.name!r}, see {seen[key]}")
                 break
 
 
@@ -64,13 +62,13 @@ def _policies(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     for place, name in enumerate(nrt.topology_policies):
         path = f"topologyPolicies[{place}]"
         if place:
-            yield NRTFinding("nrt-policy-ignored", path, f"{name}: readers look at the first element only")
+            yield NRTFinding("nrt-policy-ignored", path, f"{name}: readers use the first element only")
         elif name in SHORT_LEGACY:
             yield NRTFinding(
-                "nrt-policy-old", path, f"{name}: the scheduler plugin passes over it, KAI reads container scope"
+                "nrt-policy-old", path, f"{name}: the scheduler plugin skips the policy, KAI reads container scope"
             )
         elif legacy_policy(name) is None and name != LEGACY_NONE:
-            yield NRTFinding("nrt-policy-unknown", path, f"{name}: no known reader understands it, as if not given")
+            yield NRTFinding("nrt-policy-unknown", path, f"{name}: unknown policy, readers ignore it")
 
 
 def _attributes(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
@@ -90,34 +88,36 @@ def _attributes(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
 
 def _zone(zone: Zone, path: str, names: set[str]) -> Iterator[NRTFinding]:
     if zone.type != NUMA_ZONE:
-        yield NRTFinding("nrt-zone-type", f"{path}.type", f"{zone.type!r} is no NUMA node: all readers skip this zone")
+        yield NRTFinding(
+            "nrt-zone-type", f"{path}.type", f"{zone.type!r} is not a NUMA node: all readers skip this zone"
+        )
         return
     number = zone_id(zone.name)
     if zone.parent:
-        message = f"the zone belongs to {zone.parent!r}: numalign skips it, the scheduler plugin does not"
+        message = f"the zone belongs to {zone.parent!r}: numalign skips the zone, the scheduler plugin does not"
         yield NRTFinding("nrt-zone-parent", f"{path}.parent", message)
     if number is None:
-        message = f"{zone.name!r} is not node-<number>: the plugin skips it"
-        message += ", KAI reads it" if number_of(zone.name) is not None else ", KAI puts it last"
+        message = f"{zone.name!r} is not node-<number>: the plugin skips the zone"
+        message += ", KAI reads it" if number_of(zone.name) is not None else ", KAI sorts it last"
         yield NRTFinding("nrt-zone-name", f"{path}.name", message)
     elif number > LAST_ZONE:
         yield NRTFinding(
-            "nrt-zone-name", f"{path}.name", f"NUMA ids end at {LAST_ZONE}: the scheduler plugin skips this zone"
+            "nrt-zone-name", f"{path}.name", f"the largest NUMA id is {LAST_ZONE}: the scheduler plugin skips this zone"
         )
     yield from _amounts(zone, path)
     for other in zone.costs:
         if other not in names:
-            yield NRTFinding("nrt-cost-unknown", f"{path}.costs", f"there is no zone {other!r}: its cost is ignored")
+            yield NRTFinding("nrt-cost-unknown", f"{path}.costs", f"unknown zone {other!r}: readers ignore its cost")
 
 
 def _amounts(zone: Zone, path: str) -> Iterator[NRTFinding]:
     for name, (capacity, allocatable, available) in zone.resources.items():
         where = f"{path}.resources.{name}"
         if available is not None and available < 0:
-            yield NRTFinding("nrt-amount-negative", where, "available is negative: it is read as 0")
+            yield NRTFinding("nrt-amount-negative", where, "available is negative: readers use 0")
         if available is not None and allocatable is not None and available > allocatable:
             yield NRTFinding("nrt-amount-odd", where, "available is more than allocatable")
         if allocatable is not None and capacity is not None and allocatable > capacity:
             yield NRTFinding("nrt-amount-odd", where, "allocatable is more than capacity")
         if available is None:
-            yield NRTFinding("nrt-amount-missing", where, "available is missing: the scheduler plugin reads 0")
+            yield NRTFinding("nrt-amount-missing", where, "available is missing: the scheduler plugin uses 0")

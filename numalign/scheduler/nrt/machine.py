@@ -74,10 +74,10 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
     """
     zones = numa_zones_of(nrt)
     if not zones:
-        raise InputError("no zone stands for a NUMA node: expected the type Node and a name like node-0", nrt.name)
+        raise InputError("no zone is a NUMA node; fix: write zones of type Node with names like node-0", nrt.name)
     counts = {number: _units(zone, CPU) for number, zone in zones.items()}
     listed = {name for zone in zones.values() for name in zone.resources}
-    notes = ["CPU ids, cores, sockets and device ids are made up: the object holds only counts"]
+    notes = ["numalign chose CPU ids, cores, sockets and device ids: the object has only counts"]
     has_cpus = any(one.allocatable for one in counts.values())
     if not any(one.capacity for one in counts.values()):
         counts = _spread(counts, cpus)
@@ -92,7 +92,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         first = nodes[0]
         nodes = (first._replace(memory=first.memory + ADDED), *nodes[1:])
         memory_reserved = {**memory_reserved, first.id: {**memory_reserved.get(first.id, {}), MEMORY: ADDED}}
-        notes.append("no memory is reserved, which no kubelet with static memory accepts: one byte was added")
+        notes.append("no memory is reserved: numalign reserves 1 byte, as memoryManagerPolicy Static requires")
     machine = Machine(
         name=nrt.name,
         numa_nodes=nodes,
@@ -107,7 +107,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
     if said is not None or most > MAX_BY_DEFAULT:
         config = config._replace(topology_manager_policy_options={"max-allowable-numa-nodes": str(most)})
         if said is None:
-            notes.append(f"max-allowable-numa-nodes is taken to be {most}: the kubelet would not start without it")
+            notes.append(f"numalign assumes max-allowable-numa-nodes={most}: the kubelet does not start without it")
     return Assumed(machine, config, used_of(nrt), tuple(notes))
 
 
@@ -162,10 +162,10 @@ def _units(zone: Zone, name: str) -> Units:
 
 def _left_out(resource: str, manager: str, amount: int | None) -> str:
     """Say that no zone lists a resource, and what stands in its place."""
-    said = f"no zone lists {resource}, so no {manager} Manager"
+    said = f"no zone lists {resource}: no {manager} Manager"
     if amount is not None:
-        return f"{said}; the Node's amount is spread evenly"
-    return f"{said}; each NUMA node is taken to have {'one CPU' if resource == CPU else 'enough of it'}"
+        return f"{said}; the Node's amount is distributed evenly"
+    return f"{said}; numalign assumes on each NUMA node {'one CPU' if resource == CPU else 'enough of it'}"
 
 
 def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
@@ -213,7 +213,7 @@ def _union(nodes: Sequence[NUMANode]) -> int:
 def _manager_policies(nrt: NodeResourceTopology, has_cpus: bool, has_memory: bool, notes: list[str]) -> tuple[str, str]:
     """Return the policies of CPU and Memory Manager: from the attributes, else from what the zones list (rule 25)."""
     cpu, memory = attribute(nrt.attributes, CPU_MANAGER), attribute(nrt.attributes, MEMORY_MANAGER)
-    taken = "the {} Manager is taken to be static, since {} is listed"
+    taken = "numalign assumes a static {} Manager: zones list {}"
     if cpu not in ("none", "static"):
         cpu = "static" if has_cpus else "none"
         if has_cpus:

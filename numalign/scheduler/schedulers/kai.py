@@ -188,7 +188,7 @@ def _held(nodes: Iterable[KnownNode], queue: str) -> dict[str, int]:
 
 SCHEDULER = Scheduler(
     name="kai",
-    title=lambda _: "kai (KAI Scheduler's numa plugin)",
+    title=lambda _: "kai: KAI Scheduler's numa plugin",
     opened=_opened,
     see=_see,
     check=_check,

@@ -31,14 +31,14 @@ def _passes(_: Case, nrt: NodeResourceTopology | None, request: PodRequest) -> b
 
 SCHEDULER = Scheduler(
     name="kep",
-    title=lambda _: "kep (the topology-aware scheduling proposal's filter)",
+    title=lambda _: "kep: the filter of the topology-aware scheduling proposal",
     opened=lambda _, __, copy, ___: Belief(copy),
     see=_see,
     check=_check,
     causes=(
         KnownCause(
             "KEP",
-            "the proposal compares no memory and subtracts nothing; today's plugin agrees with the kubelet",
+            "the proposal ignores memory and pods; today's plugin agrees with the kubelet",
             knows_better,
         ),
         *causes(_passes),

@@ -60,7 +60,7 @@ def _fits_without(
 
 SCHEDULER = Scheduler(
     name="nrt",
-    title=lambda config: f"nrt, strategy {config.strategy} (the NodeResourceTopologyMatch plugin)",
+    title=lambda config: f"nrt: the NodeResourceTopologyMatch plugin, strategy {config.strategy}",
     opened=lambda _, __, copy, ___: cache.accept(copy),
     see=_see,
     check=_check,

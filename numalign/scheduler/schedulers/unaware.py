@@ -11,11 +11,11 @@ _SEEN = Seen(())
 
 SCHEDULER = Scheduler(
     name="unaware",
-    title=lambda _: "unaware (kube-scheduler alone, which sees a node as one bag of resources)",
+    title=lambda _: "unaware: kube-scheduler alone, which counts node totals only",
     opened=lambda *_: Belief(),
     see=lambda *_: _SEEN,
     check=all_pass,
-    causes=(SHARED_POOL, KnownCause("blind", "the scheduler sees the node as one bag of resources", lambda _: True)),
+    causes=(SHARED_POOL, KnownCause("blind", "node totals only", lambda _: True)),
     reads_objects=False,
     published=lambda _, belief, *__: belief,
     preempt=preempt,

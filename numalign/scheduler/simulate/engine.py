@@ -94,7 +94,7 @@ class Run:
         for node in nodes:
             session = node.session
             if session is None:
-                raise InputError("nobody says what it is made of, so no kubelet can be simulated", f"node {node.name}")
+                raise InputError("its hardware is unknown, so no kubelet can be simulated", f"node {node.name}")
             key = class_key(node, session)
             kind = classes.get(key)
             if kind is None:
@@ -110,7 +110,7 @@ class Run:
             if shape is None:
                 shape = templates[id(workload.pod)] = self._shape(workload.pod, shapes)
             if workload.machine is not None and workload.machine not in self._by_name:
-                raise InputError(f"there is no node {workload.machine}", f"workload {workload.name}")
+                raise InputError(f"unknown node {workload.machine}", f"workload {workload.name}")
             runs.append(WorkloadRun(number, workload, shape))
             self._agenda.add(workload.at, Kind.ARRIVAL, 0, number)
             if workload.delete_at is not None:

@@ -73,8 +73,8 @@ class _Collected:
     def _add_resource(self, thing: Thing, kind: str, version: str) -> None:
         if version and version not in _VERSIONS:
             raise thing.document.error(
-                f"{kind} of resource.k8s.io/{version}: expected one of {', '.join(_VERSIONS)} "
-                "(kubectl get KIND.v1.resource.k8s.io prints it so)",
+                f"{kind} of resource.k8s.io/{version}: expected one of {', '.join(_VERSIONS)}"
+                "; fix: kubectl get KIND.v1.resource.k8s.io",
                 f"{thing.path}.apiVersion".lstrip("."),
             )
         if kind == "ResourceSlice":
@@ -82,7 +82,7 @@ class _Collected:
         elif kind == "DeviceClass":
             class_ = _read(thing, reading.read_class)
             if class_.name in self.classes and not (self._apart and class_ == self.classes[class_.name]):
-                raise thing.document.error(f"the DeviceClass {class_.name} is there twice", thing.path)
+                raise thing.document.error(f"duplicate DeviceClass {class_.name}; fix: remove one", thing.path)
             self.classes[class_.name] = class_
         elif kind in ("ResourceClaim", "ResourceClaimTemplate"):
             is_claim = kind == "ResourceClaim"
@@ -209,7 +209,7 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
     """
     if str(name) == "-" and "-" in map(str, beside):
         raise InputError(
-            "standard input is read once: name a file for the slices, or for the pods and claims", "--slices -"
+            "standard input is read once; fix: name a file for the slices, or for the pods and claims", "--slices -"
         )
     shown = STDIN if str(name) == "-" else str(name)
     if os.path.isdir(name):
@@ -219,7 +219,7 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
             found = _of_dump(file, shown)
     if not found.slices:
         raise InputError(
-            "no ResourceSlice in it; take `kubectl get resourceslices,deviceclasses -A -o json`",
+            "no ResourceSlice found; fix: kubectl get resourceslices,deviceclasses -A -o json",
             shown,
         )
     return found

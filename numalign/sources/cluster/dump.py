@@ -123,7 +123,7 @@ class _Reading:
 
     def _once(self, known: Iterable[str], name: str, path: Path) -> None:
         if name in known:
-            raise FieldError((*path, "metadata", "name"), f'"{name}" is there twice')
+            raise FieldError((*path, "metadata", "name"), f'duplicate "{name}"')
 
     def done(self) -> Dump:
         """Return what was found.
@@ -132,12 +132,16 @@ class _Reading:
             InputError: there was no Node and no topology object.
         """
         if not (self._nodes or self._nrts or self._topologies):
-            raise InputError("no Node and no NodeResourceTopology in it", self._name)
+            raise InputError(
+                "no Node and no NodeResourceTopology found; "
+                "fix: kubectl get nodes,noderesourcetopologies,pods -A -o json",
+                self._name,
+            )
         if self._unbound:
-            text = f"{self._unbound} pods that are bound to no node, or have ended, passed over"
+            text = f"skipped {self._unbound} pods that have no node or have ended"
             self._notices.append(Notice("pods-passed-over", text))
         for kind, count in self._others.items():
-            self._notices.append(Notice("objects-passed-over", f"{count} objects of kind {kind} passed over"))
+            self._notices.append(Notice("objects-passed-over", f"skipped {count} objects of kind {kind}"))
         for found in self._topologies.values():
             self._notices += [Notice("topology-left-out", text, found.name) for text in found.left_out]
         return Dump(

@@ -94,9 +94,7 @@ class _Folder(NamedTuple):
         except ValueError:
             raise FieldError(path, f"no file can have the name {shown(name)}") from None
         if not self.outside and not real.startswith(os.path.join(folder, "")):
-            raise FieldError(
-                path, f"{shown(name)} leads out of the folder of the cluster file; --allow-outside permits it"
-            )
+            raise FieldError(path, f"{shown(name)} is outside the folder of the cluster file; fix: add --allow-outside")
         return found
 
 
@@ -134,8 +132,8 @@ def _nodes(groups: list[Group]) -> Iterator[ClusterNode]:
             raise FieldError(("nodes", place, "count"), f"expected at most {MAX_NODES} nodes in all")
         for name in group.names:
             if name in seen:
-                hint = "" if "{i}" in group.name else "; write {i} where the number goes"
-                raise FieldError(("nodes", place, "name"), f'two nodes are called "{name}"{hint}')
+                hint = "" if "{i}" in group.name else "; fix: write {i} where the number goes"
+                raise FieldError(("nodes", place, "name"), f'duplicate node "{name}"{hint}')
             seen.add(name)
             taints = group.setup.machine.node.taints
             session = kubelets.open(place, always(group.setup), Identity(name, group.labels, taints))
@@ -172,7 +170,7 @@ def _machine(spec: str, path: Path, folder: _Folder, group: str) -> LoadedMachin
     named = not there and (spec in bundled.names() or "=" in spec)
     file = spec if named and not (folder.outside and os.path.exists(spec)) else folder.file(spec, path)
     if not (named or "@" in file or os.path.exists(file)):
-        text = f"no file and no bundled machine is called {shown(spec)}; {bundled.nearest(spec)}"
+        text = f"no file and no bundled machine {shown(spec)}; {bundled.nearest(spec)}"
         raise FieldError(path, f"nodes {group}: {text}")
     try:
         return load_machine(file)
@@ -183,7 +181,7 @@ def _machine(spec: str, path: Path, folder: _Folder, group: str) -> LoadedMachin
 def _unquoted(error: NumalignError, file: str, what: str) -> str:
     """Say where a file cannot be read, and no word of it: whoever named it may not be who may read it."""
     line = re.match(r":[0-9]+", error.where.removeprefix(file))
-    return f"{file}{line[0] if line else ''}: cannot be read as a {what}; --{what.replace(' ', '-')} {file} shows why"
+    return f"{file}{line[0] if line else ''}: not a valid {what}; hint: --{what.replace(' ', '-')} {file} shows why"
 
 
 def _setup(

@@ -97,7 +97,7 @@ class _Building:
         identity = Identity(name, read.labels, read.taints)
         found = dump.nrts.get(name)
         if found and dump.pods and is_stale(found.nrt, pods, dump.ended.get(name, ())):
-            self._say("nrt-stale", "the object was written when other pods were there: its free amounts are old", name)
+            self._say("nrt-stale", "the object is outdated: its pods have changed, so its free amounts are old", name)
         session, known = self._session(identity, read, pods)
         allocatable = read.allocatable or (allocatable_of(session.view) if session else {})
         if not read.allocatable and not (found and MEMORY in found.nrt.listed):
@@ -142,7 +142,7 @@ class _Building:
             if read.labels.get(one.label) == one.value:
                 session = self._kubelets.open(id(one), always(one.setup), identity)
                 return self._replayed(session, pods, identity.name), "counts"
-        self._say("machine-unknown", "no object and no --machine-of says what these nodes are made of", identity.name)
+        self._say("machine-unknown", "the hardware of these nodes is unknown: no object describes it", identity.name)
         return None, "nothing"
 
     def _of_nrt(
@@ -162,9 +162,7 @@ class _Building:
             exact = _exact_cpus(assumed.machine, machine_of_cpus(topology))
             if exact is not None:
                 return self._of_cpus(identity, topology, read, exact, assumed.config)
-            self._say(
-                "topology-contradicted", "the CPU topology and the zones disagree: the zones count", identity.name
-            )
+            self._say("topology-contradicted", "the CPU topology and the zones differ: used the zones", identity.name)
         session = self._kubelets.open(key, always(setup), identity)
         return session._replace(state=occupied.occupied(session.node, used_of(nrt)))
 
@@ -189,7 +187,11 @@ class _Building:
         for one in sorted(pods, key=lambda one: one.pod.created):
             session = admission.admit(session, one.pod).then
         if pods:
-            self._say("pods-replayed", "no object says where the pods are: they were admitted again in order", name)
+            self._say(
+                "pods-replayed",
+                "no object has the places of the pods: numalign admitted the pods again, in order",
+                name,
+            )
         return session
 
 
@@ -265,7 +267,7 @@ def read_machines(files: Iterable[str]) -> Built:
         known = loaded.machine.node
         name = known.name or loaded.machine.name
         if name in nodes:
-            raise InputError(f'two machines are called "{name}"', file)
+            raise InputError(f'duplicate machine "{name}"; fix: rename one', file)
         session = kubelets.open(file, always(setup), Identity(name, known.labels or {}, known.taints))
         nodes[name] = ClusterNode(
             name=name,

@@ -55,11 +55,11 @@ def _notices(thing: Mapping[str, object], nrt: NodeResourceTopology, path: Path)
     version = str(thing.get("apiVersion")).partition("/")[2]
     where = f"{dotted(path)}." if path else ""
     if version not in ("v1alpha1", VERSION):
-        message = f"{version} is no served version; read as {VERSION}"
+        message = f"{version} is not a served version; read as {VERSION}"
         yield Notice("nrt-version", message, f"{where}apiVersion")
     name = nrt.name
     if name != name.lower():
-        message = f"{name}: an API server would refuse capital letters in a name"
+        message = f"{name}: an API server rejects capital letters in a name"
         yield Notice("nrt-name", message, f"{where}metadata.name")
     for finding in findings(nrt):
         yield Notice(finding.code, finding.message, f"{where}{finding.path}")
@@ -81,7 +81,7 @@ def _once(listed: tuple[tuple[str, ZoneResource], ...]) -> Mapping[str, ZoneReso
     result: dict[str, ZoneResource] = {}
     for place, (label, resource) in enumerate(listed):
         if label in result:
-            raise FieldError((place, "name"), f'"{label}" is there twice')
+            raise FieldError((place, "name"), f'duplicate "{label}"')
         result[label] = resource
     return result
 

@@ -80,7 +80,7 @@ class PodReader:
         try:
             return self._read(thing)
         except (TypeError, KeyError, AttributeError, ValueError) as error:
-            raise FieldError(path, f"not a pod that can be read: {error}") from None
+            raise FieldError(path, f"not a valid pod: {error}") from None
         except InputError as error:
             raise FieldError((*path, error.where), error.message) from None
 

@@ -62,7 +62,10 @@ def read_public(path: str, form: Form, columns: Columns | None = None) -> Public
     notes: tuple[str, ...]
     if form == "csv":
         if columns is None:
-            raise InputError("a CSV trace needs --columns, such as t=start,name=id,cpu=cores,memory=mem,duration=secs")
+            raise InputError(
+                "a CSV trace requires --columns; "
+                "fix: add --columns, such as t=start,name=id,cpu=cores,memory=mem,duration=secs"
+            )
         read, notes = _with_columns(columns), _CSV_NOTES
     else:
         read, notes = (_openb, _OPENB_NOTES) if form == "openb" else (_dlrm, _DLRM_NOTES)
@@ -71,7 +74,7 @@ def read_public(path: str, form: Form, columns: Columns | None = None) -> Public
         try:
             workload = read(row)
         except KeyError as error:
-            raise InputError(f"there is no column {error.args[0]!r}", f"{path}:{number}") from None
+            raise InputError(f"unknown column {error.args[0]!r}", f"{path}:{number}") from None
         except (ValueError, QuantityError) as error:
             raise InputError(str(error), f"{path}:{number}") from None
         if workload is not None:
@@ -81,9 +84,7 @@ def read_public(path: str, form: Form, columns: Columns | None = None) -> Public
     workloads = tuple([one._replace(at=one.at - start) for one in found])
     notices = [Notice("trace-made", note, path) for note in notes]
     if len(found) < len(rows):
-        notices.append(
-            Notice("trace-passed-over", f"{len(rows) - len(found)} rows that ask for nothing or never ran", path)
-        )
+        notices.append(Notice("trace-passed-over", f"{len(rows) - len(found)} rows without a request or a run", path))
     return PublicTrace(workloads, tuple(notices))
 
 
@@ -120,8 +121,8 @@ def _whole_cpus(cpus: float) -> int:
 
 
 _OPENB_NOTES = (
-    "hardly any pod of the trace is Guaranteed: requests were made limits, and CPUs rounded up to whole ones",
-    "shared GPUs count as whole ones; the trace says nothing of NUMA nodes",
+    "few pods of the trace are Guaranteed: numalign set limits equal to requests and rounded CPUs up to whole CPUs",
+    "a shared GPU counts as 1 GPU; the trace has no NUMA nodes",
 )
 
 
@@ -136,7 +137,7 @@ def _openb(row: Row) -> Workload | None:
     return Workload(microseconds(start), row["name"], pod, duration=None if duration is None else max(duration, 0))
 
 
-_DLRM_NOTES = ("the trace says nothing of NUMA nodes; RDMA shares count as one device",)
+_DLRM_NOTES = ("an RDMA share counts as 1 device; the trace has no NUMA nodes",)
 
 
 def _dlrm(row: Row) -> Workload | None:
@@ -151,7 +152,7 @@ def _dlrm(row: Row) -> Workload | None:
     return Workload(microseconds(start), row["instance_sn"], pod, duration=duration)
 
 
-_CSV_NOTES = ("every row became a Guaranteed pod, its requests also limits; the table says nothing of NUMA nodes",)
+_CSV_NOTES = ("each row is a Guaranteed pod with limits equal to requests; the table has no NUMA nodes",)
 
 
 def _with_columns(columns: Columns) -> Callable[[Row], Workload | None]:

@@ -50,7 +50,7 @@ def read_cluster_state(document: Document, where: str) -> Built:
     except InputError as error:
         raise InputError(error.message, f"{where}: {error.where}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"is broken, and left as it is: {type(error).__name__} {error}", where) from None
+        raise InputError(f"is broken and was not changed: {type(error).__name__} {error}", where) from None
 
 
 def _read(document: Document) -> Built:
@@ -75,7 +75,7 @@ class _Reading:
         for place, one in enumerate(written):
             node = self._node(one, ("nodes", place))
             if node.name in seen:
-                raise FieldError(("nodes", place, "name"), f'two nodes are called "{node.name}"')
+                raise FieldError(("nodes", place, "name"), f'duplicate node "{node.name}"')
             seen.add(node.name)
             yield node
 
@@ -177,7 +177,10 @@ def _state(node: Node, data: Data, demands: Mapping[str, PodDemand], path: Path)
     state = NodeState(states=(_devices(empty.device, devices), _cpus(empty.cpu, cpus), memory), pods=pods)
     for wrong in contradictions(node, state):
         inner = ("held", *wrong.path[2:]) if wrong.path[1] in _PARTS else wrong.path[:1]
-        raise FieldError((*path, *inner), f"{wrong.message}; the file was changed by somebody else")
+        raise FieldError(
+            (*path, *inner),
+            f"{wrong.message}; the file was changed outside numalign; fix: restore the file, or start with a new one",
+        )
     return state
 
 
@@ -212,9 +215,9 @@ def _memory(
     counts, groups = (tuple(map(int, written[name])) for name in ("counts", "groups"))
     shapes = [len(row) for row in (counts, groups, *free, *reserved)]
     if set(shapes) != {len(empty.counts)} or len(free) != len(empty.free) or len(reserved) != len(empty.free):
-        raise ValueError("the memory tables are not those of the machine")
+        raise ValueError("the memory tables do not match the machine")
     if any(group & ~node.memory.nodes for group in groups):
-        raise ValueError("a group of NUMA nodes that the machine has not")
+        raise ValueError("a group has a NUMA node that the machine does not have")
     return empty._replace(counts=counts, groups=groups, free=free, reserved=reserved, entries=blocks)
 
 

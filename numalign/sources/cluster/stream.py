@@ -184,7 +184,7 @@ class _Text:
         rest = self._text[self._at :]
         self._at = self._counted = 0
         if len(rest) > MAX_ITEM:
-            raise self.error(f"an item larger than {MAX_ITEM >> 20} MiB, or text that never ends")
+            raise self.error(f"an item is larger than {MAX_ITEM >> 20} MiB, or a text does not end")
         piece = self._file.read(max(PIECE_BYTES, len(rest)))
         self._bytes += len(piece)
         if self._bytes > MAX_FILE:

@@ -87,7 +87,7 @@ def read_koordinator(thing: Mapping[str, object], path: Path = ()) -> CPUTopolog
         return None
     here = (*path, "metadata", "annotations", TOPOLOGY)
     cpus = read_as(_DETAIL, _decoded(annotations[TOPOLOGY], here), here)
-    left_out = ["Koordinator's CPU topology does not say memory and distances"]
+    left_out = ["Koordinator's CPU topology has no memory and no distances"]
     everything = sum(1 << cpu for cpu in {one.cpu for one in cpus})
     return CPUTopologyRead(
         read_as(text("the node's name"), metadata.get("name"), (*path, "metadata", "name")),
@@ -125,7 +125,7 @@ def _settings(annotations: Mapping[str, object], left_out: list[str]) -> dict[st
     except FieldError:
         policy = None
     if not isinstance(policy, Mapping) or not isinstance(policy.get("policy"), str):
-        left_out.append(f"{POLICY} does not say the policy: cpuManagerPolicy is left at its default")
+        left_out.append(f"{POLICY} has no policy: cpuManagerPolicy has its default")
         return {}
     settings: dict[str, object] = {"cpuManagerPolicy": policy["policy"]}
     options, reserved = policy.get("options"), policy.get("reservedCPUs")
@@ -143,7 +143,7 @@ def _taken(annotations: Mapping[str, object], everything: int, left_out: list[st
     except FieldError:
         pods = None
     if not isinstance(pods, list):
-        left_out.append(f"{ALLOCATIONS} is no list: no CPU counts as taken")
+        left_out.append(f"{ALLOCATIONS} is not a list: all CPUs count as free")
         return 0
     taken = 0
     for one in pods:
@@ -151,7 +151,7 @@ def _taken(annotations: Mapping[str, object], everything: int, left_out: list[st
         try:
             taken |= cpuset.parse(text) if isinstance(text, str) else 0
         except cpuset.CPUSetError:
-            left_out.append(f"{ALLOCATIONS}: {shown(text)} is no CPU list")
+            left_out.append(f"{ALLOCATIONS}: {shown(text)} is not a CPU list")
     if taken & ~everything:
         outside = cpuset.format_set(taken & ~everything)
         left_out.append(f"{ALLOCATIONS}: CPUs {outside} are not in the CPU topology")
@@ -183,12 +183,12 @@ def read_numatopology(thing: Mapping[str, object], path: Path = ()) -> CPUTopolo
     cpus = tuple(CPURead(int(key), **numbers) for key, numbers in detail.items())
     if not cpus:
         raise FieldError((*path, "spec", "cpuDetail"), "expected at least one CPU")
-    left_out = ["Volcano does not say memory, devices, distances and the scope"]
+    left_out = ["Volcano publishes no memory, devices, distances and scope"]
     settings = _volcano_settings(spec, left_out)
     everything = sum(1 << one.cpu for one in cpus)
     taken = _volcano_taken(spec, everything, left_out)
     if spec.get("gpuDetail"):
-        left_out.append("gpuDetail does not name a resource: its GPUs are left out")
+        left_out.append("skipped the GPUs of gpuDetail: it names no resource")
     return CPUTopologyRead(
         read_as(text("the node's name"), metadata.get("name"), (*path, "metadata", "name")),
         tuple(sorted(cpus)),
@@ -219,7 +219,7 @@ def _volcano_settings(spec: Mapping[str, object], left_out: list[str]) -> dict[s
         if isinstance(value, str) and value:
             settings[ours] = value
         else:
-            left_out.append(f"policies.{name} is not a text: {ours} is left at its default")
+            left_out.append(f"policies.{name} is not a text: {ours} has its default")
     reserved = spec.get("resReserved")
     cpu = reserved.get("cpu") if isinstance(reserved, Mapping) else None
     if cpu is not None:
@@ -246,9 +246,9 @@ def _allocated(spec: Mapping[str, object], left_out: list[str]) -> int:
         try:
             held |= cpuset.parse(written) if isinstance(written, str) else 0
         except cpuset.CPUSetError:
-            left_out.append(f"podAllocations: {shown(written)} is no CPU list")
+            left_out.append(f"podAllocations: {shown(written)} is not a CPU list")
     if others:
-        left_out.append(f"podAllocations says no NUMA node of {', '.join(sorted(others))}: left out")
+        left_out.append(f"skipped {', '.join(sorted(others))}: podAllocations has no NUMA node for them")
     return held
 
 
@@ -263,15 +263,15 @@ def _allocations(pods: object) -> Iterator[tuple[str, object]]:
 
 def _not_free(spec: Mapping[str, object], everything: int, left_out: list[str], *, known: bool) -> int:
     """Take what `numares.cpu.allocatable` does not list as free; `known`: pods say what they hold."""
-    said = "those that no pod holds count as free" if known else "all CPUs count as free"
+    said = "CPUs that no pod holds count as free" if known else "all CPUs count as free"
     resources = spec.get("numares")
     cpu = resources.get("cpu") if isinstance(resources, Mapping) else None
     free = cpu.get("allocatable") if isinstance(cpu, Mapping) else None
     if not isinstance(free, str):
-        left_out.append(f"numares.cpu.allocatable is no CPU list: {said}")
+        left_out.append(f"numares.cpu.allocatable is not a CPU list: {said}")
         return 0
     try:
         return everything & ~cpuset.parse(free)
     except cpuset.CPUSetError:
-        left_out.append(f"numares.cpu.allocatable: {shown(free)} is no CPU list: {said}")
+        left_out.append(f"numares.cpu.allocatable: {shown(free)} is not a CPU list: {said}")
         return 0

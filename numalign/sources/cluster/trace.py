@@ -44,7 +44,9 @@ def read_trace(path: str) -> tuple[Workload, ...]:
             result.append(_checked(line, path, number, known))
     for earlier, later in pairwise(result):
         if later.at < earlier.at:
-            raise InputError(f"workload {later.name} arrives before the one on the line above; sort by t", path)
+            raise InputError(
+                f"workload {later.name} arrives before the workload on the line above; fix: sort by t", path
+            )
     _check_names(result, path)
     return tuple(result)
 
@@ -54,7 +56,7 @@ def _check_names(workloads: list[Workload], path: str) -> None:
     for one in workloads:
         key = (one.pod.namespace, one.name)
         if key in seen:
-            raise InputError(f"two workloads are called {one.pod.namespace}/{one.name}", path)
+            raise InputError(f"duplicate workload {one.pod.namespace}/{one.name}; fix: rename one", path)
         seen.add(key)
 
 
@@ -63,8 +65,8 @@ def _checked(line: bytes, path: str, number: int, known: dict[str, Pod]) -> Work
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deep or no text"
-        raise InputError(f"no JSON object: {reason}", where) from None
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "the line is nested too deep, or is not text"
+        raise InputError(f"not a JSON object: {reason}", where) from None
     try:
         return _workload(data, os.path.dirname(path), known)
     except FieldError as error:

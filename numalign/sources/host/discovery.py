@@ -132,5 +132,5 @@ def _without_ragged_distances(machine: Machine) -> tuple[Machine, list[Notice]]:
     if all(row is None for row in rows) or all(row is not None and len(row) >= len(rows) for row in rows):
         return machine, []
     nodes = tuple(node._replace(distances=None) for node in machine.numa_nodes)
-    note = Notice("distances-incomplete", "the distances of some NUMA nodes are missing or too short: all are left out")
+    note = Notice("distances-incomplete", "skipped all distances: some NUMA nodes have too few or none")
     return machine._replace(numa_nodes=nodes), [note]

@@ -153,7 +153,7 @@ class _Reader:
         """Without CPUs in /sys the live host can still be asked how many there are (rule 4.5)."""
         count = running.cpu_count() if self.tree.live else 0
         if count:
-            self._guess("cpus-guessed", f"/sys lists no CPUs: taking the {count} of /proc as 0-{count - 1}")
+            self._guess("cpus-guessed", f"/sys lists no CPUs: the {count} CPUs of /proc became CPUs 0-{count - 1}")
         return (1 << count) - 1, 0
 
     def nodes(self, online: int) -> tuple[tuple[HardwareNode, ...], bool]:
@@ -198,7 +198,7 @@ class _Reader:
                 self._guess(
                     "package-maps-wrong",
                     f"package {number} holds CPUs {format_set(cpus)} by its id, but CPUs "
-                    f"{format_set(siblings & online)} by the map of siblings: the ids are taken",
+                    f"{format_set(siblings & online)} by the map of siblings: used the ids",
                 )
                 break
         if unknown:
@@ -225,7 +225,7 @@ class _Reader:
                 next((index for index, cpus in enumerate(homes) if cpus >> cpu & 1), None),
             )
             groups[key] = groups.get(key, 0) | 1 << cpu
-        self._guess("cores-guessed", "there are no maps of thread siblings: cores are grouped by their ids")
+        self._guess("cores-guessed", "no maps of thread siblings: CPUs are grouped into cores by core id")
         return tuple(groups.values())
 
     def groups(self, kind: str, online: int, known: Iterable[int]) -> tuple[int, ...]:
@@ -293,7 +293,7 @@ class _Reader:
             if len(row) != len(where) or not set(numbers) <= set(where):
                 self._guess(
                     "distances-unusable",
-                    f"node {number} has a row of {len(row)} distances, which fits no list of nodes: they are left out",
+                    f"node {number} has a row of {len(row)} distances, which match no list of NUMA nodes: skipped",
                 )
                 return None
             rows.append(tuple(row[where.index(other)] for other in numbers))
@@ -329,7 +329,7 @@ class _Reader:
         try:
             return None if text is None else cpu_list(text)
         except ValueError:
-            self._guess("list-unreadable", f"/{path} holds no list of CPUs or nodes")
+            self._guess("list-unreadable", f"/{path} is not a list of CPUs or NUMA nodes")
             return None
 
     def _siblings(self, cpu: int, names: tuple[str, ...]) -> int | None:

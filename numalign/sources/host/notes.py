@@ -24,7 +24,9 @@ def differences(hardware: Hardware, machine: Machine, view: KubeletView) -> Iter
     yield from _limits(machine)
     for finding in machine_checks.errors(machine):
         path = ".".join(map(str, finding.path))
-        yield Notice("inconsistent", f"{path}: {finding.message}; a file of this machine will not be accepted")
+        yield Notice(
+            "inconsistent", f"{path}: {finding.message}; numalign rejects a machine file written from this host"
+        )
 
 
 def _cpu_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
@@ -33,12 +35,12 @@ def _cpu_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Itera
     if outside:
         yield Notice(
             "cpus-unseen",
-            f"online CPUs {format_set(outside)} are in no NUMA node that the kubelet lists: it does not use them",
+            f"online CPUs {format_set(outside)} are in no NUMA node that the kubelet lists: not used",
         )
     if view.num_cpus != machine.cpus.bit_count():
         yield Notice(
             "cpu-count",
-            f"the kubelet counts {view.num_cpus} CPUs, offline ones included; {machine.cpus.bit_count()} can be used",
+            f"the kubelet counts {view.num_cpus} CPUs, also offline CPUs; {machine.cpus.bit_count()} are usable",
         )
 
 
@@ -47,13 +49,13 @@ def _group_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Ite
     if view.num_sockets != len(machine.sockets):
         yield Notice(
             "socket-count",
-            f"the kubelet counts {view.num_sockets} sockets by /proc/cpuinfo; its CPUs are in {len(machine.sockets)}",
+            f"the kubelet counts {view.num_sockets} sockets by /proc/cpuinfo; the CPUs are in {len(machine.sockets)}",
         )
     if cores_differ(hardware, machine):
         yield Notice(
             "cores-differ",
-            f"the kubelet sees {len(machine.cores)} cores, as it groups CPUs by core_id and package; "
-            f"the hardware has {len(hardware.cores)}",
+            f"the kubelet sees {len(machine.cores)} cores by core_id and package; "
+            f"the hardware has {len(hardware.cores)} cores",
         )
     if packages_differ(hardware, machine):
         yield Notice(
@@ -67,11 +69,11 @@ def _memory_notes(hardware: Hardware) -> Iterator[Notice]:
     """Memory that nobody tells."""
     unread = [node.id for node in hardware.nodes if node.memory is None]
     if unread:
-        yield Notice("memory-unknown", f"NUMA nodes {_ids(unread)} tell no memory: the kubelet takes it as 0")
+        yield Notice("memory-unknown", f"NUMA nodes {_ids(unread)} report no memory: the kubelet counts 0")
     if hardware.memory is None:
         yield Notice(
             "total-memory-unknown",
-            "/proc/meminfo is missing: the machine's memory is taken as the sum of its nodes",
+            "/proc/meminfo is missing: the machine's memory is the sum over its NUMA nodes",
         )
 
 
@@ -80,13 +82,13 @@ def view_notes(view: KubeletView) -> Iterator[Notice]:
     if view.pseudo_nodes:
         yield Notice(
             "no-numa-nodes",
-            f"/sys has no NUMA nodes: the kubelet takes each package ({_ids(node.id for node in view.nodes)}) for one, "
-            "without memory",
+            f"/sys has no NUMA nodes: the kubelet uses each package ({_ids(node.id for node in view.nodes)}) "
+            "as a NUMA node without memory",
         )
     if view.skipped and view.num_cpus:
         yield Notice(
             "cpus-without-topology",
-            f"CPUs {format_set(from_ids(view.skipped))} have no core or package id: the kubelet leaves them out",
+            f"CPUs {format_set(from_ids(view.skipped))} have no core or package id: the kubelet skips these CPUs",
         )
 
 
@@ -96,11 +98,13 @@ def _distance_notes(machine: Machine) -> Iterator[Notice]:
     if any(row is not None for row in rows) and numbers != list(range(len(numbers))):
         yield Notice(
             "distances-by-position",
-            f"node ids {_ids(numbers)} are not 0-{len(numbers) - 1}: prefer-closest-numa-nodes picks wrong ones "
+            f"node ids {_ids(numbers)} are not 0-{len(numbers) - 1}: prefer-closest-numa-nodes chooses wrong nodes "
             "or crashes",
         )
     if any(row is not None and len(row) > len(numbers) for row in rows):
-        yield Notice("distances-long", f"distances are given for more nodes than the {len(numbers)} that can be read")
+        yield Notice(
+            "distances-long", f"the distances have more NUMA nodes than the {len(numbers)} readable NUMA nodes"
+        )
 
 
 def _cache_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Iterator[Notice]:
@@ -113,7 +117,7 @@ def _cache_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Ite
     if hidden:
         yield Notice(
             "uncore-caches-unseen",
-            f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet takes sockets for them",
+            f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet uses sockets instead",
         )
     cached = 0
     for cache in machine.uncore_caches:
@@ -149,11 +153,11 @@ def device_notes(hardware: Hardware, machine: Machine) -> Iterator[Notice]:
         if lost:
             yield Notice(
                 "device-node-unknown",
-                f"{resource}: the firmware tells no NUMA node of {_some(lost)}, so it is never aligned",
+                f"{resource}: the firmware reports no NUMA node of {_some(lost)}: the kubelet does not align these",
             )
     incomplete = [device.address for device in hardware.pci if device.class_id is None or device.vendor is None]
     if incomplete:
-        yield Notice("pci-incomplete", f"{len(incomplete)} PCI devices cannot be told: class or vendor is missing")
+        yield Notice("pci-incomplete", f"skipped {len(incomplete)} PCI devices: class or vendor is missing")
 
 
 def _ids(numbers: Iterable[int]) -> str:

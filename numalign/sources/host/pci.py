@@ -98,7 +98,7 @@ def read_pci(tree: Tree) -> FoundPCI:
 
 def _locked(paths: Sequence[str]) -> tuple[Notice, ...]:
     """Warn of folders that may not be read, each of which may be of a device that pods ask for."""
-    text = f"{few_of(paths, 1)} may not be read: GPUs or NICs may be missing here"
+    text = f"{few_of(paths, 1)} not readable: GPUs or NICs may be missing here"
     return (Notice("pci-unreadable", text),) if paths else ()
 
 

@@ -62,9 +62,9 @@ def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
         from numalign.sources.kubelet.flags import apply_flags, known_flags
 
         known, unreadable = known_flags(flags)
-        warnings += [Notice("flag-unreadable", f"{text}; left aside", str(path)) for text in unreadable]
+        warnings += [Notice("flag-unreadable", f"{text}; skipped", str(path)) for text in unreadable]
         if "config" in flags:
-            text = f"the flags stand over the file {flags['config']}, which is not looked at"
+            text = f"flags override {flags['config']}, which was not read"
             warnings.append(Notice("settings-incomplete", text, str(path)))
         config = apply_flags(config, known)
     return Loaded(config, tuple(warnings))
@@ -138,7 +138,7 @@ def overlaid(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str
 
 def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> Notice:
     if brief:
-        return Notice("unknown-field", f"no such field of a {KIND}, the kubelet ignores it", f"{place('')}: {field}")
+        return Notice("unknown-field", f"unknown field of a {KIND}: the kubelet ignores it", f"{place('')}: {field}")
     return Notice("unknown-field", _unknown(field), place(field))
 
 
@@ -146,8 +146,8 @@ def _unknown(field: str) -> str:
     from numalign.model.words import nearest
 
     meant = nearest(field, [*_FIELDS, *_NO_INFLUENCE])
-    hint = f"; did you mean {meant}?" if meant else ""
-    return f"no such field of a {KIND}, the kubelet ignores it{hint}"
+    hint = f"; hint: similar: {meant}" if meant else ""
+    return f"unknown field of a {KIND}: the kubelet ignores it{hint}"
 
 
 def _noun(value: object) -> str:

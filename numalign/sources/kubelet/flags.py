@@ -47,7 +47,7 @@ def read_flags(flags: Mapping[str, str]) -> dict[str, Any]:
     settings = {}
     for flag, text in flags.items():
         if flag not in _FLAGS:
-            raise InputError(f"no flag of the kubelet that numalign knows; it knows {', '.join(_FLAGS)}", f"--{flag}")
+            raise InputError(f"unknown kubelet flag; allowed: {', '.join(_FLAGS)}", f"--{flag}")
         field, read = _FLAGS[flag]
         value = read(text, f"--{flag}")
         if value != "":
@@ -79,7 +79,7 @@ def _choice(*known: str) -> Callable[[str, str], str]:
 
             near = nearest(text, known) if len(text) > 4 else None
             if near:
-                raise InputError(f'there is no "{text}"; did you mean {near}?', where)
+                raise InputError(f'unknown value "{text}"; hint: similar: {near}', where)
             raise InputError(f'expected one of {", ".join(known)}, got "{text}"', where)
         return text
 

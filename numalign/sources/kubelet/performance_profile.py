@@ -72,11 +72,11 @@ def _of_the_machine(document: Document, spec: Fields, cpu: Fields) -> list[Notic
     pages = _mapping(document, spec, "hugepages", "spec.").get("pages")
     flags = [_pages(one) for one in pages if isinstance(one, Mapping)] if isinstance(pages, list) else []
     if flags:
-        text = f"the profile sets huge pages aside, which a machine says: {', '.join(filter(None, flags))}"
+        text = f"the profile reserves huge pages; fix: add to the machine: {', '.join(filter(None, flags))}"
         notices.append(Notice("settings-of-the-machine", text, document.where("spec.hugepages")))
     offlined = cpu.get("offlined")
     if offlined:
-        text = f"the profile takes CPUs {offlined} offline, which a machine says"
+        text = f"the profile takes CPUs {offlined} offline; fix: leave these CPUs out of the machine"
         notices.append(Notice("settings-of-the-machine", text, document.where("spec.cpu.offlined")))
     return notices
 

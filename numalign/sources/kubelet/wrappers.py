@@ -109,7 +109,7 @@ def _at(document: Document, path: tuple[str, ...], flags: tuple[str, ...]) -> li
 
 
 def _by_itself(document: Document, cloud: str) -> Notice:
-    text = f"{cloud} reserves CPUs and memory by itself, which the file does not say: give --kube-reserved"
+    text = f"{cloud} also reserves CPUs and memory that this file omits; fix: add --kube-reserved"
     return Notice("settings-incomplete", text, document.name)
 
 
@@ -139,10 +139,10 @@ def _kubelet_config(document: Document) -> Iterator[Found]:
     spec = document.data.get("spec")
     fields = spec.get("kubeletConfig") if isinstance(spec, Mapping) else None
     if not isinstance(fields, Mapping):
-        raise document.error("missing; a KubeletConfig has the settings there", "spec.kubeletConfig")
+        raise document.error("missing; fix: put the settings there", "spec.kubeletConfig")
     notices = []
     if isinstance(spec, Mapping) and spec.get("autoSizingReserved") is True:
-        text = "the node works out systemReserved by itself (autoSizingReserved); give --system-reserved"
+        text = "the node computes systemReserved (autoSizingReserved); fix: add --system-reserved"
         notices.append(Notice("settings-incomplete", text, document.where("spec.autoSizingReserved")))
     yield _below(document, fields, "spec.kubeletConfig")._replace(notices=tuple(notices))
 
@@ -167,7 +167,7 @@ def _kind_cluster(document: Document) -> Iterator[Found]:
         fields["featureGates"] = {**gates, **(fields.get("featureGates") or {})}
     notices = []
     if len(workers) > 1:
-        notices.append(Notice("settings-incomplete", "several nodes have settings of their own: the first is taken"))
+        notices.append(Notice("settings-incomplete", "several nodes have their own settings; used the first"))
     found = _below(document, fields, "")
     yield found._replace(where=lambda _: document.where("kubeadmConfigPatches"), flags=flags, notices=tuple(notices))
 
@@ -252,7 +252,7 @@ def _nothing(documents: Sequence[Document], file: str) -> InputError:
         return document.error(f"expected a {KIND}, got {noun}")
     for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
         if field not in data:
-            return document.error(f"missing; a kubelet configuration needs {field}: {wanted}", field)
+            return document.error(f"missing; fix: add {field}: {wanted}", field)
     kind = str(data["kind"])
     if kind == KIND:
         return document.error(f'expected {API_VERSION}, got "{data["apiVersion"]}"', "apiVersion")

@@ -48,7 +48,7 @@ def nearest(name: str) -> str:
     from numalign.model.words import nearest as nearest_word
 
     meant = nearest_word(name, names())
-    return f"did you mean {meant}?" if meant else "numalign machines lists those"
+    return f"hint: similar: {meant}" if meant else "hint: numalign machines lists all"
 
 
 @cache

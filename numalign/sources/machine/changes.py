@@ -69,7 +69,7 @@ def _nodes(machine: Machine, node: int | None, flag: str, suitable: Sequence[int
         return suitable
     known = [one.id for one in machine.numa_nodes]
     if node not in known:
-        raise InputError(f"the machine has no NUMA node {node}: it has {', '.join(map(str, sorted(known)))}", flag)
+        raise InputError(f"the machine has no NUMA node {node}; allowed: {', '.join(map(str, sorted(known)))}", flag)
     return (node,)
 
 

@@ -137,7 +137,9 @@ def _machine(
                 raise FieldError((field_.key,), _TOGETHER)
     for resource in devices:
         if resource in made.devices:
-            raise FieldError(("devices", resource), "regular: describes the devices of this resource already")
+            raise FieldError(
+                ("devices", resource), "regular: already describes the devices of this resource; fix: remove one"
+            )
     there = {**made.devices, **on_their_nodes(devices, made.numa_nodes)}
     return made._replace(name=name or "", devices=there, links=_linked(links, there), **rest)
 
@@ -204,7 +206,7 @@ def _linked(links: Links, known: Devices) -> Links:
         if resource == UNNAMED:
             return {_owner(listed, known): _checked(listed, ("links",), known[_owner(listed, known)])} if listed else {}
         if resource not in known:
-            listing = ", ".join(sorted(known)) or "there is none"
+            listing = ", ".join(sorted(known)) or "the machine has none"
             raise FieldError(("links", resource), f"expected a resource with devices: {listing}")
         _checked(listed, ("links", resource), known[resource])
     return links
@@ -228,11 +230,11 @@ def _checked(listed: tuple[Link, ...], path: Path, known: Sequence[Device]) -> t
         here = (*path, index)
         for label in (one, other):
             if label not in own:
-                raise FieldError(here, f"no device has the id {shown(label)}")
+                raise FieldError(here, f"unknown device id {shown(label)}")
         if one == other:
             raise FieldError(here, f"expected two different devices, got {one} twice")
         if frozenset((one, other)) in seen:
-            raise FieldError(here, f"the link between {one} and {other} is given twice")
+            raise FieldError(here, f"duplicate link between {one} and {other}")
         seen.add(frozenset((one, other)))
     return listed
 

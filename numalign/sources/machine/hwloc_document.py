@@ -61,9 +61,9 @@ class Document:
         except (expat.ExpatError, ValueError, LookupError) as error:
             if isinstance(error, expat.ExpatError):
                 raise InputError(
-                    f"is no XML: {expat.ErrorString(error.code)}", f"{self._where}:{error.lineno}"
+                    f"is not XML: {expat.ErrorString(error.code)}", f"{self._where}:{error.lineno}"
                 ) from None
-            raise InputError(f"is no hwloc XML: {error}", self._here()) from None
+            raise InputError(f"is not hwloc XML: {error}", self._here()) from None
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, declares: int) -> None:
         """Refuse declarations: entities and default attributes expand a small document to gigabytes."""
@@ -142,7 +142,7 @@ class Document:
             raise InputError(f"expected hwloc XML with <topology>, got <{tag}>", self._where)
         if not version.startswith(("2", "3")):
             raise InputError(
-                f"is hwloc XML of version {version}; version 2 is read: export it with hwloc 2 (`lstopo --of xml`)",
+                f"is hwloc XML of version {version}, not 2; fix: export it with hwloc 2 (lstopo --of xml)",
                 self._where,
             )
 

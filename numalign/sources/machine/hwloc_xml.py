@@ -135,7 +135,7 @@ class _Reading:
         if not 0 <= number <= MAX_ID:
             raise InputError(f"os_index of a NUMANode: expected a number up to {MAX_ID}", self._place(item))
         if number in self.ids:
-            raise InputError(f"two NUMA nodes have the os_index {number}", self._place(item))
+            raise InputError(f"duplicate os_index {number} of NUMA nodes", self._place(item))
         self.ids.add(number)
         self.nodes.append((number, cpus, item))
 

@@ -233,9 +233,9 @@ def parse_short(text: str) -> dict[str, Any]:
         for step in path[:-1]:
             inner = inner.setdefault(step, {})
             if not isinstance(inner, dict):
-                raise FieldError((key.strip(),), f"{step} has a value of its own already")
+                raise FieldError((key.strip(),), f"{step} has its own value already")
         if path[-1] in inner:
-            raise FieldError((key.strip(),), "is given twice")
+            raise FieldError((key.strip(),), "duplicate key")
         inner[path[-1]] = _short_value(given.strip())
     return data
 

@@ -73,7 +73,7 @@ def _pages(value: object) -> dict[str, int]:
         try:
             label, size = _page_size(key)
             if label in result:
-                raise FieldError((), f"the page size {label} is given twice")
+                raise FieldError((), f"duplicate page size {label}")
             result[label] = _set_aside(given, label, size)
         except FieldError as error:
             error.path = (key, *error.path)
@@ -92,8 +92,8 @@ def _set_aside(value: object, label: str, size: int) -> int:
         total = quantity.canonical(quantity.from_int(given * size, "BinarySI"))
         raise FieldError(
             (),
-            f"{shown(value)} is {given} bytes, which is no multiple of the {label} page; "
-            f'for {given} pages write {{pages: {given}}} or "{total}"',
+            f"{shown(value)} is {given} bytes, not a multiple of the {label} page; "
+            f'fix: for {given} pages write {{pages: {given}}} or "{total}"',
         )
     return given
 

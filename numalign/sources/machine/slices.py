@@ -28,13 +28,13 @@ def machine_from_slices(documents: Sequence[Document], node: str | None, name: s
     known = nodes_of(slices)
     if node is None and len(known) != 1:
         listed = few_of(known, 5)
-        raise InputError(f"slices of several nodes: name one, as {name}@NODE; there are {listed or 'none'}", name)
+        raise InputError(f"slices of several nodes; fix: name one, as {name}@NODE; allowed: {listed or 'none'}", name)
     if node is not None and node not in known:
-        raise InputError(f"no slice is of node {node}; there are {', '.join(known[:5]) or 'none'}", name)
+        raise InputError(f"no slice of node {node}; allowed: {', '.join(known[:5]) or 'none'}", name)
     try:
         read = machine_of(slices, node or known[0])
     except InputError as error:
         raise InputError(error.message, name) from None
     for finding in machine_checks.errors(read.machine):
-        raise InputError(f"the slices contradict each other: {finding.message}", name)
+        raise InputError(f"the slices are inconsistent: {finding.message}", name)
     return read.machine, [Notice("slices-left-out", text, read.machine.name) for text in read.left_out]

@@ -99,7 +99,7 @@ def _locked(error: OSError, tree: Tree, path: str) -> HostError:
 
 
 def _hint(error: OSError, tree: Tree) -> str:
-    return "; the kubelet's files belong to root" if isinstance(error, PermissionError) and tree.live else ""
+    return "; fix: run as root" if isinstance(error, PermissionError) and tree.live else ""
 
 
 def _join(folder: str, name: str) -> str:
@@ -197,7 +197,7 @@ def read_settings(
         over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
         fields = overlaid(fields, over or {})
     known, odd = known_flags(flags)
-    notices = tuple(Notice("flag-unreadable", f"{problem}; left aside", "kubelet's command line") for problem in odd)
+    notices = tuple(Notice("flag-unreadable", f"{problem}; skipped", "kubelet's command line") for problem in odd)
     return KubeletSettings(fields, known, path), notices
 
 

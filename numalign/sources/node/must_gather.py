@@ -49,7 +49,7 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
     answer = kubelet_folder.text(tree, f"nodes/{name}/podresources.json")
     machine = _machine(tree, name)
     info = _inner(_inner(manifest, "status"), "nodeInfo")
-    unknown = ["the kubelet's files (a must-gather does not take them)"]
+    unknown = ["the kubelet's files (a must-gather has none)"]
     unknown += [] if machine else ["the hardware (no sysinfo.tgz of the node)"]
     return NodeFacts(
         f"must-gather {source}, node {name}",
@@ -74,10 +74,10 @@ def _node(tree: Tree, source: str, node: str) -> str:
     ]
     if node:
         if node not in found:
-            raise InputError(f"has no node {node}; it has {', '.join(found) or 'none'}", source)
+            raise InputError(f"has no node {node}; allowed: {', '.join(found) or 'none'}", source)
         return node
     if len(found) != 1:
-        raise InputError(f"has {len(found)} nodes; say which with --node-name: {', '.join(found)}", source)
+        raise InputError(f"has {len(found)} nodes; fix: add --node-name; allowed: {', '.join(found)}", source)
     return found[0]
 
 
@@ -115,7 +115,7 @@ def _settings(tree: Tree) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
     if len(names) != 1:
         if not names:
             return None, ()
-        text = f"there are {len(names)} KubeletConfigs, and nobody tells which is the node's; give --kubelet-config"
+        text = f"{len(names)} KubeletConfigs: the node's is unknown; fix: add --kubelet-config"
         return None, (Notice("node-settings-unknown", text, _CONFIGS),)
     path = f"{_CONFIGS}/{names[0]}"
     fields = kubelet_folder.kubelet_configuration(kubelet_folder.text(tree, path) or "", f"{tree.name}: {path}")

@@ -31,16 +31,16 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
         deep: count the pages of every process; needs the rights to look into them.
     """
     kind = cgroups.version(tree)
-    left_out = [] if kind else ["control groups: /sys/fs/cgroup is not in it, or may not be read"]
+    left_out = [] if kind else ["control groups: /sys/fs/cgroup is missing or not readable"]
     found = list(cgroups.folders(tree, kind)) if kind else []
     names = identities(tree, (one.id for one in found), facts.containers)
     groups = [_group(tree, one, kind, names.get(one.id), deep=deep) for one in found]
     known = {process.pid for group in groups for process in group.processes}
     rest = tuple(other_processes(tree, known))
     if not rest and not known:
-        left_out.append("processes: /proc is not in it, or may not be read")
+        left_out.append("processes: /proc is missing or not readable")
     if deep and groups and not any(process.pages for group in groups for process in group.processes):
-        left_out.append("pages: /proc/PID/numa_maps may not be read without root or CAP_SYS_PTRACE")
+        left_out.append("pages: /proc/PID/numa_maps requires root or CAP_SYS_PTRACE")
     addresses = addresses_of(tree, devices)
     return Observed(
         version=kind,

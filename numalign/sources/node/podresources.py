@@ -102,7 +102,9 @@ def read_podresources(text: str, name: str) -> PodResources:
     for document in read_json(text, name):
         found = _merged(found, _answer(document.data, f"{name}:{document.line}"))
     if found == NOTHING:
-        raise InputError("is no answer of the PodResources API: expected pod_resources, or cpu_ids and devices", name)
+        raise InputError(
+            "is not an answer of the PodResources API: expected pod_resources, or cpu_ids and devices", name
+        )
     return found
 
 
@@ -130,7 +132,7 @@ def _answer(data: object, where: str) -> PodResources:
     if isinstance(data, list):
         return PodResources(tuple([_pod(one, f"{where}: [{index}]") for index, one in enumerate(data)]), None)
     if not is_answer(data) or not isinstance(data, dict):
-        raise InputError("is no answer of the PodResources API", where)
+        raise InputError("is not an answer of the PodResources API", where)
     fields = _fields(data)
     pods = fields.get("podresources")
     inner = fields.get("allocatableresources", fields.get("allocatable"))

@@ -108,7 +108,7 @@ def _call(path: str, method: str) -> bytes:
         from h2.config import H2Configuration
         from h2.connection import H2Connection
     except ImportError:
-        text = "asking a kubelet's socket needs one more package: pip install 'numalign[podresources]'"
+        text = "reading a kubelet's socket requires a package; fix: pip install 'numalign[podresources]'"
         raise InputError(text, path) from None
     connection = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
     try:
@@ -119,7 +119,7 @@ def _call(path: str, method: str) -> bytes:
     except TimeoutError:
         raise HostError(f"does not answer within {TIMEOUT_SECONDS:g} s", path) from None
     except OSError as error:
-        raise HostError(f"cannot be asked: {error.strerror or error}", path) from None
+        raise HostError(f"cannot be reached: {error.strerror or error}", path) from None
 
 
 class _Answer(NamedTuple):
@@ -149,10 +149,10 @@ def _exchange(stream: socket.socket, connection: H2Connection, method: str, path
     found = _received(stream, connection, path)
     if found.status != "0":
         text = found.message or f"gRPC status {found.status}"
-        raise HostError(f"{method} is refused: {text}", path)
+        raise HostError(f"{method} failed: {text}", path)
     length = int.from_bytes(found.data[1:5], "big")
     if len(found.data) < 5 or found.data[0] or len(found.data) != 5 + length:
-        raise HostError("sends no plain gRPC message; is this a kubelet?", path)
+        raise HostError("sends no plain gRPC message; fix: name a kubelet's PodResources socket", path)
     return found.data[5:]
 
 
@@ -173,11 +173,13 @@ def _received(stream: socket.socket, connection: H2Connection, path: str) -> _An
     while True:
         chunk = stream.recv(65536)
         if not chunk:
-            raise HostError("hangs up in the middle of its answer", path)
+            raise HostError("closes the connection during its answer", path)
         try:
             events = connection.receive_data(chunk)
         except ProtocolError as error:
-            raise HostError(f"does not speak HTTP/2 ({error}); is this a kubelet?", path) from None
+            raise HostError(
+                f"does not speak HTTP/2 ({error}); fix: name a kubelet's PodResources socket", path
+            ) from None
         for event in events:
             if isinstance(event, DataReceived):
                 data += event.data
@@ -250,7 +252,7 @@ def _parts(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _length(data: bytes, place: int, kind: int) -> tuple[int, int]:
     if kind != 2:
-        raise HostError("sends what is no protobuf message")
+        raise HostError("sends an invalid protobuf message")
     return _varint(data, place)
 
 

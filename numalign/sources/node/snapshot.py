@@ -107,20 +107,20 @@ def _missing(facts: NodeFacts, answer: object, refused: Collection[str]) -> Iter
     """Name what a whole snapshot would have and nobody finds here."""
     cpus = f"{facts.root}/{cpu_file.FILE}"
     if facts.files.cpu is None and cpus.strip("/") not in refused:
-        yield f"{cpus} is not there"
+        yield f"{cpus} is missing"
     if facts.settings is None and not any(path in refused for path in USUAL_CONFIGS):
         yield "the kubelet's configuration was not found"
     if answer is None:
-        yield "the PodResources API was not asked"
+        yield "the PodResources API was not read"
 
 
 def _refused(paths: Collection[str], root: str) -> Iterator[str]:
     """Name what may not be read: the kubelet's own files one by one, of the many of processes and so on the first."""
     own = [path for path in paths if path.startswith((f"{root}/", "etc/", "home/"))]
     many = [f"/{path}" for path in paths if path not in own]
-    yield from (f"/{path} may not be read: run as root" for path in own)
+    yield from (f"/{path} is not readable" for path in own)
     if many:
-        yield f"{few_of(many, 2)} may not be read: run as root"
+        yield f"{few_of(many, 2)} are not readable"
 
 
 def _held(facts: NodeFacts) -> list[str]:

@@ -56,7 +56,7 @@ def load(source: str, node: str = "") -> NodeFacts:
     if stat.S_ISDIR(mode):
         return _folder(source, node)
     if not stat.S_ISREG(mode):
-        raise InputError("is neither a file, a folder nor a socket", source)
+        raise InputError("is not a file, a folder or a socket", source)
     return _file(source, node)
 
 
@@ -69,7 +69,7 @@ def _file(source: str, node: str) -> NodeFacts:
         with reading(source) as file:
             content = file.read(MAX_ANSWER + 1).decode("utf-8", "replace")
         if len(content) > MAX_ANSWER:
-            raise InputError(f"is larger than {MAX_ANSWER >> 20} MiB, which no answer of a kubelet is", source)
+            raise InputError(f"is larger than {MAX_ANSWER >> 20} MiB, the most for an answer of a kubelet", source)
         return _of_answer(source, podresources.read_podresources(content, source))
     from numalign.sources.tree.archive import ArchiveTree
 
@@ -106,7 +106,7 @@ def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
         inner = InnerTree(tree, found.pop())
         return _tree(inner, source, node)
     raise InputError(
-        "no snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer or state file",
+        "not a node; allowed: snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer, state file",
         source,
     )
 
@@ -126,7 +126,7 @@ def _of_kubelet(tree: Tree, root: str, devices: str, facts: NodeFacts) -> NodeFa
     notices = []
     found = kubelet_folder.read_files(tree, root, devices)
     if not found.quiet:
-        text = "the kubelet's files changed while they were read, so they may not go together: try again"
+        text = "the kubelet's files changed during the read and may not match"
         notices.append(Notice("node-files-changing", text, tree.name))
     return facts._replace(
         files=found.files,
@@ -210,7 +210,7 @@ def _told(tree: Tree) -> Mapping[str, object]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"is damaged: {error}", f"{tree.name}: {SNAPSHOT}") from None
     if not isinstance(told, dict) or told.get("kind") != "NodeSnapshot":
-        raise InputError("is no NodeSnapshot", f"{tree.name}: {SNAPSHOT}")
+        raise InputError("is not a NodeSnapshot", f"{tree.name}: {SNAPSHOT}")
     return told
 
 
@@ -227,7 +227,7 @@ def _check_readable(missing: Iterable[str], command: KubeletCommand | None, root
     needed = [path for path in (*state, _DEVICES, *kubelet_folder.config_places(command), *more) if path in locked]
     if needed:
         others = f" (and {len(needed) - 1} more files)" if len(needed) > 1 else ""
-        text = f"could not be read{others} when the snapshot was taken: take it again as root"
+        text = f"was not readable{others} for the snapshot; fix: take the snapshot again as root"
         raise HostError(text, f"{origin}: /{needed[0]}")
 
 
@@ -264,7 +264,7 @@ def _machine(tree: Tree) -> tuple[Machine | None, tuple[Notice, ...], tuple[str,
     from numalign.sources.host.discovery import discover
 
     if "sys" not in top_of(tree):
-        return None, (), ("the hardware (no /sys in it)",)
+        return None, (), ("the hardware (no /sys found)",)
     try:
         found = discover(tree)
     except HostError as error:
@@ -282,5 +282,5 @@ def _of_answer(source: str, answer: podresources.PodResources) -> NodeFacts:
         "free memory of single nodes inside a group",
     ]
     if answer.allocatable is None:
-        unknown.append("reserved CPUs and free devices (no GetAllocatableResources in it)")
+        unknown.append("reserved CPUs and free devices (no GetAllocatableResources found)")
     return NodeFacts(source, podresources=answer, unknown=tuple(unknown))

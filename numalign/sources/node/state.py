@@ -96,7 +96,10 @@ def load(document: Document, path: str) -> NodeDocument:
     except FieldError as error:
         wrong = f"expected {error.wanted}" if error.wanted else error.message
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path)
-        raise InputError(f"{wrong}; the file was changed by somebody else", f"{path}: {place[1:]}") from None
+        raise InputError(
+            f"{wrong}; the file was changed outside numalign; fix: restore the file, or start with a new one",
+            f"{path}: {place[1:]}",
+        ) from None
 
 
 def _load(document: Document, path: str) -> NodeDocument:
@@ -124,7 +127,7 @@ def _setup(data: Data, path: str) -> Setup:
     machine, _ = from_data(data["machine"], "state", lambda inner: f"{path}: {dotted(('machine', *inner))}")
     loaded = configuration.from_data(data["kubelet"], f"{path}: kubelet")
     if data["proposals"]:
-        raise FieldError(("proposals",), "expected none: a node decides as a release does")
+        raise FieldError(("proposals",), "unknown key")
     return Setup(machine, loaded.config, data["base"], kubelet(parse_version(data["kubelet_version"])))
 
 
@@ -137,7 +140,7 @@ def _pods(manifests: Sequence[Document], path: str) -> Iterator[Pod]:
         except InputError as error:
             raise InputError(error.message, f"{path}: pods[{index}]: {error.where}") from None
         if pod.uid in seen or (pod.namespace, pod.name) in seen:
-            raise FieldError(("pods", index, "metadata"), f"pod {pod.name} is there twice")
+            raise FieldError(("pods", index, "metadata"), f"duplicate pod {pod.name}")
         seen |= {pod.uid, (pod.namespace, pod.name)}
         yield pod
 

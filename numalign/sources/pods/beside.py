@@ -30,12 +30,12 @@ class Beside(NamedTuple):
     def notices(self) -> tuple[Notice, ...]:
         """Say what does not count."""
         parts = [
-            *([f"{self.elsewhere} that are not on this node"] if self.elsewhere else []),
-            *([f"{self.finished} that have ended"] if self.finished else []),
+            *([f"{self.elsewhere} on other nodes"] if self.elsewhere else []),
+            *([f"{self.finished} ended"] if self.finished else []),
         ]
         if not parts:
             return ()
-        return (Notice("beside-passed-over", f"of the pods beside passed over: {', '.join(parts)}"),)
+        return (Notice("beside-passed-over", f"skipped pods of --beside: {', '.join(parts)}"),)
 
 
 def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] = ()) -> Beside:
@@ -60,7 +60,7 @@ def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] 
         carriers += found.carriers
         lists += len(found.lists)
     if not carriers and not lists:
-        raise InputError("no pod in it: expected Pods, or the List of `kubectl get pods -o json`", shown_name(name))
+        raise InputError("no pod found; fix: kubectl get pods -o json", shown_name(name))
     active = [one for one in carriers if not has_ended(one.object)]
     here = _bound(active, node, machine, name)
     return Beside(
@@ -80,6 +80,6 @@ def _bound(carriers: Sequence[Carrier], node: str | None, machine: Sequence[str]
         node = next((known for known in machine if known in names), names[0] if len(names) == 1 else None)
     if node is None:
         shown = ", ".join(names[:_MAX_NODES_SHOWN]) + (", …" if len(names) > _MAX_NODES_SHOWN else "")
-        message = f"the pods are on {len(names)} nodes ({shown}); say which one with --node-name"
+        message = f"the pods are on {len(names)} nodes; fix: add --node-name; allowed: {shown}"
         raise InputError(message, shown_name(name))
     return [one for one in carriers if one.pod.spec.get("nodeName") == node]

@@ -18,7 +18,7 @@ _MAX_FOLDERS: Final = 1000
 """In how many folders below one is looked for files."""
 _MAX_CLIMB: Final = 8
 """How many folders up the chart of a template is looked for."""
-NO_MANIFEST: Final = Notice("no-manifest", "no manifest, passed over")
+NO_MANIFEST: Final = Notice("no-manifest", "skipped: not a manifest")
 
 
 class SourceError(InputError):
@@ -39,7 +39,7 @@ def files_in(name: FilePath) -> list[str]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
     if any(os.path.basename(file) == "Chart.yaml" for file in files):
-        raise SourceError(f"a Helm chart: render it with `helm template {name} > FILE` first", str(name))
+        raise SourceError(f"a Helm chart; fix: helm template {name} > FILE", str(name))
     files = [file for file in files if file.endswith(SUFFIXES)]
     if not files:
         below = _folder_below(name)
@@ -53,9 +53,7 @@ def not_searched(names: Iterable[FilePath], read: Set[str]) -> Iterator[Notice]:
     for name in names:
         below = _folder_below(name, read) if str(name) != "-" and os.path.isdir(name) else None
         if below is not None:
-            yield Notice(
-                "folder-below", f"files in folders below it are not read: name those, too, as {below}", str(name)
-            )
+            yield Notice("folder-below", f"skipped the folders below; fix: name each, as {below}", str(name))
 
 
 def _folder_below(name: FilePath, read: Set[str] = frozenset()) -> str | None:
@@ -120,7 +118,7 @@ def passed_over(error: InputError, file: str) -> Notice | None:
         file: its name.
     """
     if isinstance(error, SourceError):
-        return Notice("template-source", f"{error.message}; not judged", error.where)
+        return Notice("template-source", f"{error.message}; skipped", error.where)
     if file.endswith(SUFFIXES) or not (os.path.isfile(file) and os.access(file, os.R_OK)):
         return None
     return NO_MANIFEST._replace(path=file)
@@ -131,7 +129,7 @@ def kustomized(names: Iterable[FilePath]) -> Iterator[Notice]:
     for name in names:
         for file in ("kustomization.yaml", "kustomization.yml", "Kustomization"):
             if str(name) != "-" and "\0" not in str(name) and os.path.isfile(os.path.join(name, file)):
-                text = f"read as they stand, without kustomize: `kubectl kustomize {name}` prints what it would make"
+                text = f"read without kustomize; fix: kubectl kustomize {name} | numalign"
                 yield Notice("kustomize-source", text, str(name))
                 break
 
@@ -150,10 +148,8 @@ def explained(error: InputError, file: str) -> InputError:
         return error
     chart = _chart_of(file)
     if chart is None:
-        return SourceError(f"a Go template, not a manifest ({error.message}): render it first", error.where)
-    return SourceError(
-        f"a Helm template, not a manifest: render its chart with `helm template {chart} > FILE` first", file
-    )
+        return SourceError(f"a Go template, not a manifest ({error.message}); fix: render it first", error.where)
+    return SourceError(f"a Helm template, not a manifest; fix: helm template {chart} > FILE", file)
 
 
 def _is_go_template(file: str) -> bool:

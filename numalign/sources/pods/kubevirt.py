@@ -60,11 +60,9 @@ def _template(spec: Fields, place: str, kind: str, wanted: int) -> Template:
     }
     said = [f"the memory includes an overhead of about {_bytes(guest.overhead)}"]
     if guest.networks:
-        said.append(
-            f"SR-IOV interfaces are left out ({', '.join(guest.networks)}): the cluster alone knows their names"
-        )
+        said.append(f"skipped SR-IOV interfaces ({', '.join(guest.networks)}): only the cluster has their names")
     if spec.get("instancetype") or not guest.memory:
-        said.append("its size is not in the file" if not guest.memory else "its instance type may say more")
+        said.append("its size is not in the file" if not guest.memory else "its instance type may add to it")
     return Template(
         path=place,
         manifest={"spec": pod_spec},
@@ -73,7 +71,7 @@ def _template(spec: Fields, place: str, kind: str, wanted: int) -> Template:
             *(Place(f"spec.{field}", child(place, field)) for field in PLACING_FIELDS),
             Place("", f"{place}.domain", exact=False),
         ),
-        approximation=f"{kind} tried as the virt-launcher pod that KubeVirt would make; {'; '.join(said)}",
+        approximation=f"{kind}: tested as KubeVirt's virt-launcher pod; {'; '.join(said)}",
     )
 
 

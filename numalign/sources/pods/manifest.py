@@ -232,7 +232,7 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
     seen: set[str] = set()
     for file in listed:
         if files.identity(file) in seen:
-            reading.notices.append(Notice("file-twice", "given more than once, taken once", file))
+            reading.notices.append(Notice("file-twice", "named several times, read once", file))
             continue
         seen.add(files.identity(file))
         if several and mixed and files.is_foreign(file):
@@ -279,7 +279,7 @@ def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> Non
     roles = {carrier.template.role for carrier in carriers} - {""}
     for role in by_role:
         if role not in roles and role not in {known.rpartition("-")[2] for known in roles}:
-            known = f"there are {', '.join(sorted(roles))}" if roles else "the templates play no different parts"
+            known = f"allowed: {', '.join(sorted(roles))}" if roles else "the templates have no roles"
             raise InputError(f"no template has the role {role}; {known}", "--replicas")
 
 
@@ -289,7 +289,7 @@ _Numbers = dict[tuple[str, str], int]
 """(namespace, prefix) -> the first number that may be free: no name that was taken becomes free again."""
 
 _Taken = dict[object, Carrier | None]
-"""(namespace, name), or a uid -> who has it; None: a pod that is already there."""
+"""(namespace, name), or a uid -> who has it; None: a pod on the node."""
 
 
 def _keeps_its_name(carrier: Carrier, copies: Copies) -> bool:
@@ -338,7 +338,7 @@ def _taken(reading: _Reading, copies: Copies, beside: Iterable[Pod]) -> _Taken:
 def _take(known: _Taken, key: object, carrier: Carrier, field: str, text: str) -> None:
     if key in known:
         holder = known[key]
-        who = f"the pod at {holder.document.where(holder.path)}" if holder else "a pod that is already there"
+        who = f"the pod at {holder.document.where(holder.path)}" if holder else "a pod on the node"
         place = child(child(carrier.path, "metadata"), field)
         raise carrier.document.error(f'"{text}" is also the {field} of {who}', place)
     known[key] = carrier

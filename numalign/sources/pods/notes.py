@@ -16,12 +16,12 @@ _MAX_EACH: Final = 3
 _MAX_KINDS: Final = 6
 """How many kinds a line names."""
 _ELSEWHERE: Final[Mapping[str, str]] = {
-    "KubeletConfiguration": "a kubelet's settings go with --kubelet-config",
-    "KubeletConfig": "a kubelet's settings go with --kubelet-config",
-    "PerformanceProfile": "a kubelet's settings go with --kubelet-config",
-    "Machine": "a machine goes with --machine",
-    "NodeState": "a node goes with --state or --node",
-    "ClusterState": "a cluster goes with --state or --cluster",
+    "KubeletConfiguration": "add it with --kubelet-config",
+    "KubeletConfig": "add it with --kubelet-config",
+    "PerformanceProfile": "add it with --kubelet-config",
+    "Machine": "add it with --machine",
+    "NodeState": "add it with --state or --node",
+    "ClusterState": "add it with --state or --cluster",
     "Kustomization": "`kubectl kustomize FOLDER` prints what it makes",
     "Helm values": "`helm template CHART` prints what the chart makes of them",
 }
@@ -31,9 +31,9 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 def no_pod_in(without_pod: Mapping[str, int]) -> str:
     """Say that no input has a pod, and what there is instead."""
     if not without_pod:
-        return "no pod in it: no document is a Pod or carries a pod template"
+        return "no pod found: no document is a Pod or has a pod template"
     hints = [hint for kind, hint in _ELSEWHERE.items() if kind in without_pod]
-    return "; ".join([f"no pod in it, only {_kinds(without_pod)}", *dict.fromkeys(hints)])
+    return "; ".join([f"no pod found, only {_kinds(without_pod)}", *dict.fromkeys(hints)])
 
 
 def podless(without_pod: Mapping[str, int]) -> Iterator[Notice]:
@@ -41,7 +41,7 @@ def podless(without_pod: Mapping[str, int]) -> Iterator[Notice]:
     total = sum(without_pod.values())
     if total:
         plural = "s" * (total != 1)
-        yield Notice("no-pod", f"{total} document{plural} without a pod passed over: {_kinds(without_pod)}")
+        yield Notice("no-pod", f"skipped {total} document{plural} without a pod: {_kinds(without_pod)}")
 
 
 def _kinds(without_pod: Mapping[str, int]) -> str:
@@ -59,14 +59,14 @@ def _counted(kind: str, number: int) -> str:
 def notes_of(carriers: Sequence[Carrier], partly: Sequence[Carrier], finished: int) -> Iterator[Notice]:
     """Say which objects are tried in part (one pod of a template) or approximately, and how many pods have ended."""
     if finished:
-        yield Notice("finished", f"{finished} pod{'s' * (finished != 1)} that have ended passed over")
+        yield Notice("finished", f"skipped {finished} pod{'s' * (finished != 1)} that ended")
     yield from _partly(partly)
     said = [carrier for carrier in carriers if carrier.template.approximation]
     for carrier in said[:_MAX_EACH]:
         place = f"{carrier.document.name}:{carrier.document.line(carrier.path)}"
         yield Notice("approximation", carrier.template.approximation, place)
     if len(said) > _MAX_EACH:
-        yield Notice("approximation", f"approximated are also {_more(len(said) - _MAX_EACH)}")
+        yield Notice("approximation", f"also approximated: {_more(len(said) - _MAX_EACH)}")
 
 
 def _partly(carriers: Sequence[Carrier]) -> Iterator[Notice]:
@@ -75,7 +75,7 @@ def _partly(carriers: Sequence[Carrier]) -> Iterator[Notice]:
         yield Notice("replicas", _partly_line(group))
     if len(objects) > _MAX_EACH:
         others = _more(len(objects) - _MAX_EACH)
-        yield Notice("replicas", f"more than one pod of a template is asked for by {others}; --replicas N tries N")
+        yield Notice("replicas", f"tested 1 pod per template of {others}; hint: --replicas N tests N")
 
 
 def _more(number: int) -> str:

@@ -85,7 +85,7 @@ def _inference_service(spec: Fields, place: str) -> Iterator[Template]:
             wanted=count(part, "minReplicas", there) or 1,
             inside=[f"{model}.resources", *(f"containers[{index}]" for index in range(len(sidecars)))],
             fields={name: part[name] for name in PLACING_FIELDS if part.get(name) is not None},
-            said="InferenceService tried as KServe's pod; under Knative queue-proxy joins it: Burstable",
+            said="InferenceService: tested as KServe's pod; Knative adds queue-proxy, which makes the pod Burstable",
         )
 
 
@@ -120,7 +120,7 @@ def _by_strimzi(place: str, role: str, part: Fields, name: str, kind: str) -> Te
 
 
 def _strimzi(kind: str) -> str:
-    return f"{kind} tried as the pods that Strimzi would make"
+    return f"{kind}: tested as the pods that Strimzi creates"
 
 
 def _with_queue_proxy(template: Template, kind: str) -> Template:
@@ -145,7 +145,7 @@ def _with_queue_proxy(template: Template, kind: str) -> Template:
             Place(f"spec.containers[{len(containers)}]", template.path, exact=False),
             Place("", template.path),
         ),
-        approximation=f"{kind} of Knative tried with the container {_QUEUE} that Knative adds",
+        approximation=f"{kind} of Knative: tested with container {_QUEUE}, which Knative adds",
     )
 
 

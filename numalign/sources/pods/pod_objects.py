@@ -231,7 +231,7 @@ def _inside(thing: Thing, check: bool) -> list[Carrier]:
     """Look into an object without a template: is it a pod without a kind, or does it hold whole objects?"""
     spec = thing.data.get("spec")
     if not thing.kind and isinstance(spec, Mapping) and "containers" in spec:
-        raise thing.document.error('missing; this looks like a pod, which needs "kind: Pod"', child(thing.path, "kind"))
+        raise thing.document.error("missing; fix: add kind: Pod", child(thing.path, "kind"))
     from numalign.sources.pods.templates import embedded_in
 
     return [
@@ -258,7 +258,7 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
     if problems:
         first = problems[0]
         if first.path.endswith('["$patch"]'):
-            error = document.error("a kustomize patch, not a whole manifest", template.place(first.path))
+            error = document.error("a kustomize patch, not a manifest", template.place(first.path))
             raise SourceError(error.message, error.where)
         others = len(problems) - 1
         more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
@@ -281,7 +281,7 @@ def _check_size(document: Document, template: Template) -> None:
     for name in ("initContainers", "containers"):
         given = spec.get(name)
         if isinstance(given, list) and len(given) > MAX_CONTAINERS:
-            message = f"has {len(given):,} entries, and at most {MAX_CONTAINERS:,} are read"
+            message = f"has {len(given):,} entries; numalign reads at most {MAX_CONTAINERS:,}"
             raise document.error(message, template.place(f"spec.{name}"))
 
 

@@ -69,8 +69,8 @@ def _template(part: Fields, spec: Fields, role: str, place: str, kind: str) -> T
             Place("spec.containers[0]", place, exact=False),
             Place("spec", place),
         ),
-        approximation=f"{kind} tried as the pods that Spark would make: memory with its overhead, and a cpu limit only "
-        "with coreLimit",
+        approximation=f"{kind}: tested as the pods that Spark creates (memory with overhead, cpu limit from "
+        "coreLimit alone)",
     )
 
 

@@ -93,7 +93,7 @@ def _cases(document: Document, folder: str) -> list[Case]:
         test = {**shared, **{key: one for key, one in given.items() if one is not None}}
         path = ("tests", place)
         if "machine" not in test and "machines" not in test:
-            raise FieldError(path, "names no machine; write machine: NAME, here or at the top")
+            raise FieldError(path, "no machine; fix: add machine: NAME, here or at the top")
         cases.append(_case(test, folder, document.line(dotted(path))))
     return cases
 
@@ -137,7 +137,7 @@ def _verdicts(value: object) -> tuple[str, ...]:
 
 def _something(expected: Expectation) -> Expectation:
     if expected == Expectation():
-        raise FieldError((), f"expects nothing; write one of {', '.join(_EXPECTATION.schema['properties'])}")
+        raise FieldError((), f"no expectation; allowed: {', '.join(_EXPECTATION.schema['properties'])}")
     return expected
 
 

@@ -45,7 +45,7 @@ def refuse_constant(text: str) -> NoReturn:
     Raises:
         NumberError: always.
     """
-    raise NumberError(f"not JSON: {text} is no number")
+    raise NumberError(f"not JSON: {text} is not a number")
 
 
 def loads(text: str | bytes) -> object:
@@ -145,7 +145,7 @@ def _check_surrogates(data: Any, text: str, start: int, end: int, place: str) ->
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise InputError("not JSON: half a surrogate pair is no character", place) from None
+            raise InputError("not JSON: half a surrogate pair is not a character", place) from None
 
 
 def _duplicate(text: str, name: str, first: int) -> InputError:
@@ -154,6 +154,6 @@ def _duplicate(text: str, name: str, first: int) -> InputError:
     seen = set()
     for path, line in json_places(text, first):
         if path in seen:
-            return InputError("the key is there twice", f"{name}:{line}: {path}")
+            return InputError("duplicate key", f"{name}:{line}: {path}")
         seen.add(path)
-    return InputError("a key is there twice", name)
+    return InputError("duplicate key", name)

@@ -171,7 +171,7 @@ def read_one(path: FilePath, form: Form[T]) -> T:
     """
     documents = load_file(path)
     if not documents:
-        raise InputError("has no document in it", STDIN if str(path) == "-" else str(path))
+        raise InputError("no document found", STDIN if str(path) == "-" else str(path))
     if len(documents) > 1:
         raise documents[1].error("a second document; expected one")
     return documents[0].read(form)

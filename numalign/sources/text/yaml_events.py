@@ -195,7 +195,7 @@ class _Builder:
         else:
             value = self._tagged(event)
         if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
-            raise self._error(f"{event.value} is no number that JSON could carry", event)
+            raise self._error(f"{event.value} is not a JSON number", event)
         return value
 
     def _tagged(self, event: Any) -> Any:
@@ -236,9 +236,9 @@ class _Builder:
     def _alias(self, event: Any) -> Any:
         value, size = self.anchors.get(event.anchor, (None, -1))
         if size < 0:
-            raise self._error(f"the alias *{event.anchor} stands for nothing before it", event)
+            raise self._error(f"unknown alias *{event.anchor}", event)
         if value is _PENDING:
-            raise self._error(f"the alias *{event.anchor} stands inside what it stands for", event)
+            raise self._error(f"the alias *{event.anchor} contains itself", event)
         self.expanded += size
         if self.expanded > MAX_EXPANDED:
             raise self._error(f"the aliases stand for more than {MAX_EXPANDED} values", event)
@@ -273,7 +273,7 @@ class _Builder:
         else:
             raise self._error("a key must be a text, a number or a boolean", event)
         if key in top.value:
-            raise self._error(f'the key "{key[:60]}" is there twice', event)
+            raise self._error(f'duplicate key "{key[:60]}"', event)
         return key
 
     def _mergeable(self, value: Any, event: Event) -> list[dict[str, object]]:

@@ -58,7 +58,7 @@ class ArchiveTree:
         except PermissionError as error:
             raise HostError(f"cannot be read: {error.strerror}", path) from None
         except (TarError, EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
-            raise InputError(f"is no tar archive that can be read ({error})", path) from None
+            raise InputError(f"is not a readable tar archive ({error})", path) from None
         self._prefix = self._wrapping()
 
     def read(self, path: str) -> str:
@@ -142,7 +142,7 @@ class ArchiveTree:
             raise InputError(f"member {_short(member.name)} has more than {MAX_DEPTH} folders", self.name)
         if member.kind in ("device", "pipe"):
             raise InputError(
-                f"member {_short(member.name)} is a device node or a pipe; captured machines have none", self.name
+                f"member {_short(member.name)} is a device node or a pipe, which numalign does not read", self.name
             )
         return parts
 
@@ -150,7 +150,7 @@ class ArchiveTree:
         content = self._files.get("/".join(_split(member.target)))
         if content is None:
             name, target = _short(member.name), _short(member.target)
-            raise InputError(f"member {name} is a hard link to {target}, which is not there", self.name)
+            raise InputError(f"member {name} is a hard link to {target}, which is missing", self.name)
         return content
 
     def _content(self, archive: TarReader, member: Member) -> bytes:

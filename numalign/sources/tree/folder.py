@@ -90,7 +90,7 @@ class FolderTree:
             place = f"{self._root}/{self.resolve(path)}"
             mode = os.lstat(place).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise OSError(errno.EINVAL, "no regular file", path)
+            raise OSError(errno.EINVAL, "not a regular file", path)
         return _slurp(place, _READ | os.O_NOFOLLOW)
 
     def names(self, path: str) -> list[str]:
@@ -162,7 +162,7 @@ class Links:
             hops += 1
             self._left -= target.count("/") + 1
             if self._left < 0:
-                raise InputError("its links lead in circles, and following them takes too long", self._name)
+                raise InputError("its links form a circle or a chain that is too long", self._name)
             if hops > MAX_HOPS or steps > MAX_PARTS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             done.pop()
@@ -184,7 +184,7 @@ def _slurp(place: str, flags: int) -> str:
                 chunks.append(os.read(handle, 1 << 20))
                 size += len(chunks[-1])
                 if size > MAX_FILE:
-                    raise HostError(f"is larger than {MAX_FILE >> 20} MiB, which no file of a machine is", place)
+                    raise HostError(f"is larger than {MAX_FILE >> 20} MiB, the most for a file of a machine", place)
             data = b"".join(chunks)
     finally:
         os.close(handle)

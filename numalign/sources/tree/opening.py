@@ -22,13 +22,13 @@ def open_tree(root: str) -> Tree:
     if stat.S_ISDIR(mode):
         tree: Tree = FolderTree(root)
     elif not stat.S_ISREG(mode):
-        raise InputError("is neither a folder nor a file; expected a folder or a tar archive", root)
+        raise InputError("expected a folder or a tar archive", root)
     else:
         from numalign.sources.tree.archive import ArchiveTree  # most runs read no archive
 
         tree = ArchiveTree(root)
     if "sys" not in top_of(tree):
-        raise InputError('holds no "sys": give the folder (or an archive of it) that stands for "/"', root)
+        raise InputError('has no folder "sys"; fix: name the folder that stands for "/", or an archive of it', root)
     return tree
 
 

@@ -28,10 +28,10 @@ CHUNK_BYTES: Final = 1 << 16
 """How much is unpacked at once."""
 
 _OTHERS: Final = (
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd, which is not read: unpack it with zstd -d first"),
-    (b"PK\x03\x04", "a zip archive, which is not read: pack the folder with tar"),
-    (b"\x37\x7a\xbc\xaf", "a 7z archive, which is not read: pack the folder with tar"),
-    (b"\x1f\x9d", "compressed with compress, which is not read: unpack it with gzip -d first"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd; fix: unpack it with zstd -d"),
+    (b"PK\x03\x04", "a zip archive; fix: pack the folder with tar"),
+    (b"\x37\x7a\xbc\xaf", "a 7z archive; fix: pack the folder with tar"),
+    (b"\x1f\x9d", "compressed with compress; fix: unpack it with gzip -d"),
 )
 """First bytes -> what such a file is."""
 

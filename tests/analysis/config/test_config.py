@@ -72,7 +72,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
         {"CPUManagerPolicyAlphaOptions": True},
     ),
     "no CPU reserved": ({"cpu_manager_policy": "static"}, "reserved_system_cpus", "0,8"),
-    "CPUs that are not there": ({"reserved_system_cpus": "0,8,99"}, "reserved_system_cpus", "0,8"),
+    "CPUs that are missing": ({"reserved_system_cpus": "0,8,99"}, "reserved_system_cpus", "0,8"),
     "a bad key among good ones": (
         {"kube_reserved": {"cpu": "1", "gpu": "1"}},
         "kube_reserved",
@@ -118,7 +118,7 @@ def test_bad_gates_are_told_together() -> None:
     assert step.change is not None
     assert step.change.value == {"MemoryQoS": True}
     assert step.change.why == (
-        "this release has no feature gate CPUManagerPolicyAlphaOption (did you mean CPUManagerPolicyAlphaOptions?), "
+        "this release has no feature gate CPUManagerPolicyAlphaOption (similar: CPUManagerPolicyAlphaOptions), "
         "Nonsense; SidecarContainers is locked in this release"
     )
 

@@ -84,7 +84,7 @@ def test_what_is_wished_is_kept_and_said_to_be() -> None:
 
     assert (found.config.topology_manager_policy, found.config.memory_manager_policy) == ("best-effort", "None")
     assert found.config.reserved_memory == ()
-    assert found.reasons["topology_manager_policy"] == "as you asked"
+    assert found.reasons["topology_manager_policy"] == "as requested"
 
 
 def test_ids_that_crash_other_policies() -> None:
@@ -111,4 +111,4 @@ def test_a_section_that_would_not_add_up_is_left_out() -> None:
 
     assert found.error == ""
     assert (found.config.memory_manager_policy, found.config.reserved_memory) == ("None", ())
-    assert found.reasons["memory_manager_policy"].startswith("no reservedMemory of this machine would add up")
+    assert found.reasons["memory_manager_policy"].startswith("no reservedMemory can equal the sum on this machine")

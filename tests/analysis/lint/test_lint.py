@@ -236,7 +236,7 @@ def test_a_pod_beyond_the_machine_is_impossible() -> None:
 def test_the_overhead_of_a_pod_counts_on_the_machine() -> None:
     asked = pod(container(limits={"cpu": 7, "memory": "1Gi"}), overhead={"cpu": "2"})
     [found] = [one for one in lint(asked, on("figure-1")).findings if one.code == "exceeds-machine"]
-    assert found.advice == "ask for at most 8, its overhead of 2 included"
+    assert found.advice == "request at most 8, its overhead of 2 included"
 
 
 @draws(60)
@@ -279,7 +279,7 @@ def test_findings_are_passed_over_by_flag_and_by_annotation() -> None:
 
 
 def test_an_unknown_code_in_the_annotation_is_wrong_input() -> None:
-    with pytest.raises(InputError, match='"fractional-cpu"; did you mean "fractional-cpus"') as raised:
+    with pytest.raises(InputError, match='unknown rule "fractional-cpu"; hint: similar: fractional-cpus') as raised:
         lint(pod(container(), ignore="fractional-cpu"))
     with pytest.raises(InputError, match='expected fractional-cpus@CONTAINER, got "fractional-cpus@"'):
         lint(pod(container(), ignore="fractional-cpus@"))

@@ -44,15 +44,19 @@ def holding(default: str, **pods: dict[str, str]) -> NodeState:
 CPUS = [
     ("all are in the pool", holding("0-7"), []),
     ("a pod has some", holding("2-7", u={"a": "0-1"}), []),
-    ("CPUs of the pool", holding("1-7", u={"a": "0-1"}), [("cpu-in-pool", "CPUs 1 of U/a are in the shared pool too")]),
+    (
+        "CPUs of the pool",
+        holding("1-7", u={"a": "0-1"}),
+        [("cpu-in-pool", "CPUs 1 of U/a are also in the shared pool")],
+    ),
     ("CPUs of two pods", holding("2-7", u={"a": "0-1"}, v={"a": "1"}), [("cpu-twice", "CPUs 1 belong to U and to V")]),
     ("two containers of a pod may share", holding("2-7", u={"a": "0-1", "b": "1"}), []),
     (
         "CPUs that nobody has",
         holding("3-7", u={"a": "0-1"}),
-        [("cpu-nowhere", "CPUs 2 of the machine are neither in the shared pool nor anybody's")],
+        [("cpu-nowhere", "CPUs 2 are in no pool and belong to no container")],
     ),
-    ("CPUs that are not there", holding("0-8"), [("cpu-offline", "CPUs 8 are not online on this machine")]),
+    ("CPUs that are missing", holding("0-8"), [("cpu-offline", "CPUs 8 are not online on this machine")]),
 ]
 
 
@@ -124,7 +128,7 @@ DEVICES = [
     (
         "one that is not registered",
         devices(entry("u", "7")),
-        [("device-not-registered", f"{GPU} 7 of U is not registered: unhealthy, or its plugin is gone")],
+        [("device-not-registered", f"{GPU} 7 of U is not registered: unhealthy, or its device plugin has stopped")],
     ),
     ("a file that is none", StateFiles(devices="x"), []),
 ]
@@ -144,6 +148,6 @@ def test_what_pods_that_are_gone_hold_and_until_when() -> None:
     assert found(after, files) == []
     assert [message.partition(" until ")[2] for _, message in found(after, files, ())] == [
         "the next reconcile, at most about 10 s",
-        "the next admission of a Guaranteed pod, maybe for days",
+        "the next admission of a Guaranteed pod",
         "the next allocation of a device",
     ]

@@ -101,18 +101,20 @@ def message(planned: Plan, measured: Group, seen: Observed | None = None) -> str
 
 
 def test_the_words_say_what_is_and_what_is_planned() -> None:
-    assert message(plan(), group("0-2")) == "may use CPUs 0-2, planned are 0-1"
-    assert message(plan("", exclusive=False), group("2")) == "may use CPUs 2, planned are none"
+    assert message(plan(), group("0-2")) == "CPUs 0-2 allowed, 0-1 planned"
+    assert message(plan("", exclusive=False), group("2")) == "CPUs 2 allowed, none planned"
     assert message(POOL, group("1-7")) == (
-        "runs in the shared pool and may use the exclusive CPUs 1; may use CPUs 1-7, planned are 2-7"
+        "runs in the shared pool, but may use exclusive CPUs 1; CPUs 1-7 allowed, 2-7 planned"
     )
-    assert message(POOL, group("2-6")) == "may use CPUs 2-6, planned are 2-7"
-    assert message(plan(), group("0-2"), observed(plan_age=0.0)).endswith("; the kubelet writes it within 10 s")
+    assert message(POOL, group("2-6")) == "CPUs 2-6 allowed, 2-7 planned"
+    assert message(plan(), group("0-2"), observed(plan_age=0.0)).endswith(
+        "; the kubelet corrects the cpuset within 10 s"
+    )
     many = Process(1, tuple(thread("0-2", tid=tid) for tid in range(7)))
     assert message(plan(), group(processes=(many,))).startswith("threads 0, 1, 2, 3, 4")
     one = group(processes=(Process(1, (thread(), thread("0-2", tid=9))),))
-    assert message(plan(), one) == "thread 9 may run on CPUs 0-2, planned are 0-1"
-    assert message(plan(), group(mems=3)) == "may have memory from nodes 0-1, planned are node 0"
+    assert message(plan(), one) == "thread 9 may run on CPUs 0-2"
+    assert message(plan(), group(mems=3)) == "memory from nodes 0-1 allowed, node 0 planned"
 
 
 LARGE = 100 * REMOTE_BYTES
@@ -148,7 +150,7 @@ def test_memory(planned: Plan, measured: Group, said: list[tuple[str, bool]]) ->
 
 def test_where_memory_is_and_how_much() -> None:
     measured = group(memory={0: 300 * MI, 1: 100 * MI})
-    assert message(plan(), measured) == "25 % of its memory is not on node 0: 100 MiB on node 1"
+    assert message(plan(), measured) == "25 % of its memory is not on NUMA 0: 100Mi on NUMA 1"
 
 
 def test_pages_are_those_of_the_processes_where_they_were_counted() -> None:
@@ -223,7 +225,7 @@ def test_who_runs_on_somebody_else_s_cpus(one: Group, said: list[tuple[str, str]
 def test_processes_of_the_host() -> None:
     host = [Process(5, (thread("0-7", 0),)), Process(6, (thread("0-7", 0),), bound=True), Process(8, (thread("2", 0),))]
 
-    assert seen_by(others=tuple(host)) == [("u", "thread 7 of a process of the host")]
+    assert seen_by(others=tuple(host)) == [("u", "thread 7 of a host process")]
     assert allowed_everywhere(PLANS, observed(others=tuple(host))) == 1
     several = Process(9, (thread("6"), thread("5-6")))
     assert allowed_everywhere(PLANS, observed(others=(several, Process(4, (thread("2"),))))) == 1
@@ -235,7 +237,10 @@ def test_an_intrusion_is_told_with_its_file() -> None:
 
     assert owner == PLANS[OWN]
     assert one == Deviation(
-        "intruder", False, "/proc/3/task/7/stat", "thread 7 of container b ran on CPU 1, which is this container's own"
+        "intruder",
+        False,
+        "/proc/3/task/7/stat",
+        "thread 7 of container b ran on CPU 1, which is exclusive to this container",
     )
 
 

@@ -46,4 +46,4 @@ def test_a_device_that_only_sys_places_is_on_the_wall_of_its_node() -> None:
     picture = draw(machine).svg
     assert picture.count(GUESSED) == 6 + 1, "six devices, and the key"
     assert "rdma/hca_shared_devices_a ×3" in picture
-    assert "0000:40:00.0: its plugin tells no NUMA node, /sys does" in picture
+    assert "0000:40:00.0: NUMA node from /sys, not from the device plugin" in picture

@@ -71,7 +71,7 @@ def test_a_device_whose_node_only_sys_tells_is_drawn_in_it_dashed() -> None:
     picture = drawn(machine, "burstable")
     (told,) = [rect for text, rect in titles(picture).items() if "0000:01:00.0" in text]
     assert "stroke-dasharray" in told.attrib
-    assert any("nobody knows" in str(text.text) for text in picture.iter(f"{SVG}text"))
+    assert any("unknown NUMA node" in str(text.text) for text in picture.iter(f"{SVG}text"))
 
 
 def test_a_page_holds_the_picture_and_the_table() -> None:

@@ -64,7 +64,7 @@ def test_the_table_ends_with_how_to_save_it() -> None:
 
 
 def test_devices_without_a_node_are_flagged() -> None:
-    assert "nvidia.com/gpu  0000:06:00.0  -1 (not told)" in table("host-8c-nvidia")
+    assert "nvidia.com/gpu  0000:06:00.0  -1 (unknown)" in table("host-8c-nvidia")
 
 
 def test_devices_are_listed_with_the_switch_they_share() -> None:
@@ -80,15 +80,17 @@ def test_the_wide_table_has_every_pci_function_with_its_root() -> None:
 
 def test_what_confines_the_process_is_said_apart() -> None:
     text = table("amd64-8n-cpuset-cpu4off")
-    assert "may use only CPUs 0-3,5-6,12-15, memory of NUMA nodes 1-4; a kubelet is not bound by that." in text
+    assert (
+        "This process may use only CPUs 0-3,5-6,12-15, memory of NUMA nodes 1-4; the kubelet has no such limit." in text
+    )
     assert "Offline CPUs: 4" in text
 
 
 def test_where_the_hardware_differs_the_table_says_so() -> None:
     text = table("xeon-28c-4n-buggysiblings") + table("s390-20c-books")
-    assert "The hardware differs from what a kubelet believes: 8 packages (kubelet: 1)" in text
+    assert "The hardware differs from the kubelet's view: 8 packages (kubelet: 1)" in text
 
 
 def test_where_as_many_nodes_differ_inside_the_table_counts_nothing() -> None:
-    told = "The hardware differs from what a kubelet believes: other CPUs, memory or distances in its NUMA nodes"
+    told = "The hardware differs from the kubelet's view: other CPUs, memory or distances in its NUMA nodes"
     assert told in table("gcp-vm-2c")

@@ -102,9 +102,9 @@ def test_the_words_say_who_reads_a_name() -> None:
         [one.message for one in findings(of(GOOD._replace(name=name, costs={}))) if one.code == "nrt-zone-name"]
         for name in ("numa0", "socket", "node-64")
     )
-    assert kai[0].endswith("the plugin skips it, KAI reads it")
-    assert nobody[0].endswith("the plugin skips it, KAI puts it last")
-    assert far == ["NUMA ids end at 63: the scheduler plugin skips this zone"]
+    assert kai[0].endswith("the plugin skips the zone, KAI reads it")
+    assert nobody[0].endswith("the plugin skips the zone, KAI sorts it last")
+    assert far == ["the largest NUMA id is 63: the scheduler plugin skips this zone"]
 
 
 DOUBLED = [
@@ -124,4 +124,4 @@ def test_zones_that_are_there_twice(names: tuple[str, ...], paths: list[str]) ->
 def test_a_zone_of_another_type_has_a_name_and_no_number() -> None:
     assert list(doubled_zones(of(Zone("node-0"), Zone("core-0", "Core")))) == []
     [one] = doubled_zones(of(Zone("node-0"), Zone("node-0", "Core")))
-    assert one.message == "'node-0' is there twice, see zones[0]"
+    assert one.message == "duplicate 'node-0', see zones[0]"

@@ -79,7 +79,7 @@ def test_a_manager_that_is_off_leaves_its_resource_out_and_the_reader_says_so() 
     nrt = export(with_pods(setup, []), "n")
     assert {name: one.allocatable for name, one in nrt.zones[0].resources.items()} == {"cpu": 0}
     notes = " ".join(machine_of(nrt).notes)
-    assert "no zone lists memory, so no Memory Manager;" in notes
+    assert "no zone lists memory: no Memory Manager;" in notes
     assert machine_of(nrt).config.cpu_manager_policy == "none"
 
 
@@ -87,4 +87,4 @@ def test_what_the_object_does_not_say_is_named() -> None:
     nrt = export(with_pods(static(regular()), []), "n")
     bare = nrt._replace(attributes=())
     assert machine_of(nrt).notes == machine_of(bare).notes[:1]
-    assert "CPU Manager is taken to be static" in machine_of(bare).notes[1]
+    assert "numalign assumes a static CPU Manager: zones list cpu" in machine_of(bare).notes[1]

@@ -89,10 +89,10 @@ def test_nodes_of_a_group_share_their_kubelet() -> None:
     [
         ("nodes: [{name: a, machine: figure-1, colour: red}]", "cluster.yaml:1: nodes[0].colour: unknown key"),
         ("nodes: [{name: a}]", "cluster.yaml:1: nodes[0].machine: expected a machine file, got null"),
-        ("nodes: [{name: a, machine: nowhere}]", "nodes a: no file and no bundled machine is called nowhere"),
+        ("nodes: [{name: a, machine: nowhere}]", "nodes a: no file and no bundled machine nowhere"),
         (
             "nodes: [{name: a, machine: figure-1, count: 2}]",
-            'two nodes are called "a"; write {i} where the number goes',
+            'duplicate node "a"; fix: write {i} where the number goes',
         ),
         ("nodes: [{name: a, machine: figure-1, count: 0}]", "expected a whole number from 1 to 100000"),
         ("nodes: []\nscheduler: {kind: best}", "scheduler.kind: expected unaware, kep, nrt, kai"),

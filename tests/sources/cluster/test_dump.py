@@ -52,7 +52,7 @@ def test_items_are_those_of_the_document(items: list[Any], indent: int | None, l
     [
         ('{"items": [1,', "not JSON: Expecting value"),
         ('{"items": [1 2]}', "not JSON: expected ','"),
-        ('{"items": [NaN]}', "not JSON: NaN is no number"),
+        ('{"items": [NaN]}', "not JSON: NaN is not a number"),
         ('{"items": [1e400]}', "1e400 is too large for a number: the largest is 1.8e308"),
         ('{"items": [' + "9" * 5000 + "]}", "a number has too many digits"),
         ("[]", "expected an object or a List of objects"),
@@ -195,11 +195,14 @@ NO_POD = {**bound("p", "n"), "spec": {"nodeName": "n", "containers": 5}}
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        ([{"kind": "Service"}], "no Node and no NodeResourceTopology in it"),
-        ([node("n"), node("n")], '"n" is there twice'),
+        (
+            [{"kind": "Service"}],
+            "no Node and no NodeResourceTopology found; fix: kubectl get nodes,noderesourcetopologies,pods -A -o json",
+        ),
+        ([node("n"), node("n")], 'duplicate "n"'),
         (
             [node("n"), NO_POD],
-            "not a pod that can be read: containers: expected a list",
+            "not a valid pod: containers: expected a list",
         ),
         ([5], "expected an object"),
     ],
@@ -235,23 +238,31 @@ def test_volcano_tells_every_cpu(tmp_path: Path) -> None:
     assert session.node.machine.cores == (0b11, 0b1100, 0b110000, 0b11000000)
     assert session.state.cpu.default == 0b11001110
     said = [notice.message for notice in built.notices if notice.code == "topology-left-out"]
-    assert "policies.TopologyManagerPolicy is not a text: topologyManagerPolicy is left at its default" in said
+    assert "policies.TopologyManagerPolicy is not a text: topologyManagerPolicy has its default" in said
 
 
 @pytest.mark.parametrize(
     ("more", "free", "said"),
     [
-        ({"podAllocations": held(cpu="1-2")}, 0b11111001, "those that no pod holds count as free"),
+        ({"podAllocations": held(cpu="1-2")}, 0b11111001, "CPUs that no pod holds count as free"),
         ({"podAllocations": held(cpu="7,9")}, 0b01111111, "podAllocations: CPUs 9 are not in cpuDetail"),
-        ({"podAllocations": held(cpu="1", memory="1Gi")}, 0b11111101, "podAllocations says no NUMA node of memory"),
-        ({"podAllocations": held(cpu="one")}, 0b11111111, 'podAllocations: "one" is no CPU list'),
+        (
+            {"podAllocations": held(cpu="1", memory="1Gi")},
+            0b11111101,
+            "skipped memory: podAllocations has no NUMA node",
+        ),
+        ({"podAllocations": held(cpu="one")}, 0b11111111, 'podAllocations: "one" is not a CPU list'),
         ({"podAllocations": {"n": 5}}, 0b11111111, "all CPUs count as free"),
         (
             {"podAllocations": held(cpu="1"), "numares": {"cpu": {"allocatable": "1-3"}}},
             0b00001100,
-            "Volcano does not say memory",
+            "Volcano publishes no memory",
         ),
-        ({"gpuDetail": {"0": {"numa": 1, "busID": "0000:01:00.0"}}}, 0b11111111, "gpuDetail does not name a resource"),
+        (
+            {"gpuDetail": {"0": {"numa": 1, "busID": "0000:01:00.0"}}},
+            0b11111111,
+            "skipped the GPUs of gpuDetail: it names no resource",
+        ),
     ],
 )
 def test_what_volcano_says_of_pods_and_gpus(tmp_path: Path, more: dict[str, Any], free: int, said: str) -> None:

@@ -79,7 +79,7 @@ ZONE = {"name": "node-0", "type": "Node"}
         pytest.param(
             {"metadata": {"name": "n"}, "zones": [ZONE, ZONE]},
             ("zones",),
-            "'node-0' is there twice, see zones[0]",
+            "duplicate 'node-0', see zones[0]",
             id="twice",
         ),
         pytest.param(

@@ -61,9 +61,9 @@ def test_a_pod_may_stand_in_a_manifest_beside_the_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        pytest.param("{", "trace.jsonl:2: no JSON object: Expecting property name", id="half a line"),
+        pytest.param("{", "trace.jsonl:2: not a JSON object: Expecting property name", id="half a line"),
         pytest.param("[]", "trace.jsonl:2: expected a workload: a JSON object", id="a list"),
-        pytest.param({**DPDK, "replica": 2}, 'replica: unknown key; did you mean replicas?', id="an unknown key"),
+        pytest.param({**DPDK, "replica": 2}, 'replica: unknown key; hint: similar: replicas', id="an unknown key"),
         pytest.param({**DPDK, "t": -1}, "t: expected seconds, 0 or more", id="a time before the start"),
         pytest.param({**DPDK, "t": None}, "t: expected seconds, 0 or more", id="no time"),
         pytest.param({**DPDK, "kind": "Job"}, "kind: expected one of pod, replicaset, job", id="a wrong kind"),
@@ -71,8 +71,8 @@ def test_a_pod_may_stand_in_a_manifest_beside_the_trace(tmp_path: Path) -> None:
         pytest.param({**DPDK, "name": "b", "pod": {"containers": [{"name": "c", "requests": {"cpu": "x"}}]}},
                      "trace.jsonl:2: pod: spec.containers[0].resources.requests", id="an amount that is none"),
         pytest.param({"t": 0, "name": "b", "pod_file": "no.yaml"}, "no.yaml", id="a manifest that is not there"),
-        pytest.param(DPDK, "two workloads are called default/dpdk", id="a name twice"),
-        pytest.param("\x00", "trace.jsonl:2: no JSON object", id="no text"),
+        pytest.param(DPDK, "duplicate workload default/dpdk; fix: ", id="a name twice"),
+        pytest.param("\x00", "trace.jsonl:2: not a JSON object", id="no text"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(row: object, message: str, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told_with_its_line(row: object, message: str, tmp_path
 
 
 def test_a_trace_that_is_not_sorted_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="early arrives before the one on the line above; sort by t"):
+    with pytest.raises(InputError, match="early arrives before the workload on the line above; fix: sort by t"):
         read_trace(trace(tmp_path, {**DPDK, "t": 5}, {**DPDK, "name": "early"}))
 
 
@@ -184,7 +184,7 @@ def test_any_table_is_a_trace_with_a_map_of_its_columns(tmp_path: Path) -> None:
 
     (one,), (note,) = read_public(str(path), "csv", columns)
 
-    assert "every row became a Guaranteed pod" in note.message
+    assert "each row is a Guaranteed pod with limits equal to requests; the table has no NUMA nodes" in note.message
     assert (one.name, one.at, one.duration) == ("j1", 0, 60 * SECOND)
     assert set(one.pod.containers[0].limits) == {"cpu", "memory", "example.com/gpu"}
 
@@ -201,7 +201,7 @@ def test_a_row_without_a_duration_runs_for_ever(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param(
-            "name,cpu_milli\na,1000\n", "pods.csv:2: there is no column 'creation_time'", id="a column is missing"
+            "name,cpu_milli\na,1000\n", "pods.csv:2: unknown column 'creation_time'", id="a column is missing"
         ),
         pytest.param(
             OPENB.replace("6000", "many"), "pods.csv:2: cpu_milli: expected a number, got 'many'", id="no number"

@@ -98,11 +98,11 @@ def matrix(indexes: str, values: str) -> str:
 
 
 WRONG = [
-    ("no XML", "<topology version=", "is no XML"),
+    ("no XML", "<topology version=", "is not XML: "),
     ("entities", BOMB, "declares entities"),
     ("an external entity", '<!DOCTYPE t [<!ENTITY a SYSTEM "file:///etc/passwd">]><topology/>', "declares entities"),
     ("another document", '<svg version="2.0"/>', "expected hwloc XML with <topology>, got <svg>"),
-    ("version 1", '<topology><object type="Machine"/></topology>', "version 2 is read"),
+    ("version 1", '<topology><object type="Machine"/></topology>', "is hwloc XML of version 1, not 2; fix: "),
     ("no objects", '<topology version="2.0"/>', "has no <object>"),
     ("no CPUs", '<topology version="2.0"><object type="Machine" cpuset="0x1"/></topology>', "no processing units"),
     ("a broken bitmap", f'<topology version="2.0">{PU.format("0xzz")}</topology>', "expected a bitmap"),
@@ -122,13 +122,13 @@ WRONG = [
     ("an index of thousands of digits", topology(node(os_index=NINES)), "os_index of a NUMANode: expected"),
     ("an index beyond all nodes", topology(node(os_index="99999999")), "os_index of a NUMANode: expected"),
     ("a node without index", topology('<object type="NUMANode"/>'), "os_index of a NUMANode: expected"),
-    ("a node twice", topology(node() + node()), "two NUMA nodes have the os_index 0"),
+    ("a node twice", topology(node() + node()), "duplicate os_index 0 of NUMA nodes"),
     ("pages of thousands of digits", topology(f'<page_type size="4096" count="{NINES}"/>'), "count of pages: expected"),
     ("a negative page size", topology('<page_type size="-1"/>'), "size of a page: expected"),
     ("a negative distance", topology(node(), matrix("0", "-10")), "distance: expected a number"),
     ("a distance too few", topology(node(), matrix("0 1", "10 20 10")), "3 distances for 2 nodes"),
     ("too many nodes", topology("".join(node(os_index=str(i)) for i in range(1025))), "more than 1024 objects"),
-    ("a page without a size", '<topology version="2.0"><object><page_type/></object></topology>', "no hwloc XML"),
+    ("a page without a size", '<topology version="2.0"><object><page_type/></object></topology>', "is not hwloc XML: "),
 ]
 
 

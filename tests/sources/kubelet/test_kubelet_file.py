@@ -117,11 +117,11 @@ def test_unknown_fields_are_warnings(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "topologymanagerpolicy: none\nclusterDNS: []\n")
     (warning,) = load(path).warnings
     assert warning.path == f"{path}:3: topologymanagerpolicy"
-    assert "did you mean topologyManagerPolicy?" in warning.message
+    assert "similar: topologyManagerPolicy" in warning.message
 
 
 REFUSED = {
-    "no kind": ("apiVersion: kubelet.config.k8s.io/v1beta1\n", "kind: missing; a kubelet configuration needs kind"),
+    "no kind": ("apiVersion: kubelet.config.k8s.io/v1beta1\n", "kind: missing; fix: add kind: KubeletConfiguration"),
     "another kind": (HEADER.replace("KubeletConfiguration", "Pod"), 'expected KubeletConfiguration, got "Pod"'),
     "a list": ("- 1\n", "expected a KubeletConfiguration, got array"),
     "two documents": (f"{HEADER}---\n{HEADER}", "expected one KubeletConfiguration, found 2 documents with one"),
@@ -201,7 +201,7 @@ BAD_FLAGS = {
     "policy": (
         "topology-manager-policy",
         "Restricted",
-        'there is no "Restricted"; did you mean restricted?',
+        'unknown value "Restricted"; hint: similar: restricted',
     ),
     "no sign": ("kube-reserved", "cpu", 'expected NAME=VALUE, several joined by commas (cpu=1,memory=1Gi), got "cpu"'),
     "no quantity": ("system-reserved", "cpu=x", 'cpu: expected a quantity like "500m" or "2Gi", got "x"'),

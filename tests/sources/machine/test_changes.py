@@ -72,7 +72,7 @@ WRONG = {
     "no equals sign": ({"devices": ("nvidia.com/gpu",)}, "--device: expected WHAT[@NODE]=AMOUNT such as"),
     "no resource's name": ({"devices": ("gpu=1",)}, "--device: expected the name of an extended resource"),
     "no number": ({"devices": ("a/b=x",)}, "--device: expected a whole number, got "),
-    "no such node": ({"devices": ("a/b@9=1",)}, "--device: the machine has no NUMA node 9: it has 0, 1"),
+    "no such node": ({"devices": ("a/b@9=1",)}, "--device: the machine has no NUMA node 9; allowed: 0, 1"),
     "no node": ({"hugepages": ("1Gi@x=1Gi",)}, "--hugepages: expected WHAT[@NODE]=AMOUNT such as"),
     "no page size": ({"hugepages": ("3Mi=3Mi",)}, "--hugepages: expected a page size like"),
     "no multiple": ({"hugepages": ("2Mi=3Mi",)}, "--hugepages: "),

@@ -61,7 +61,7 @@ class TestFiles:
         ("text", "message"),
         [
             (MACHINE.replace('"0-3"', '"0-"'), ':4: numaNodes[0].cpus: expected a CPU list like "0-3,8", got "0-"'),
-            (MACHINE + "node:\n  label: {}\n", ":7: node.label: unknown key; did you mean labels?"),
+            (MACHINE + "node:\n  label: {}\n", ":7: node.label: unknown key; hint: similar: labels"),
             (MACHINE + "---\n" + MACHINE, ": expected one machine, got 2 documents"),
             ("", ": expected one machine, got 0 documents"),
             ("a: [", ":"),
@@ -86,9 +86,9 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("spec", "message"),
         [
-            ("figure1", '"figure1": no file and no bundled machine has this name; did you mean figure-1?'),
-            ("zzz", '"zzz": no file and no bundled machine has this name; numalign machines lists those'),
-            ("", '"": no file and no bundled machine has this name; numalign machines lists those'),
+            ("figure1", '"figure1": no file and no bundled machine has this name; hint: similar: figure-1'),
+            ("zzz", '"zzz": no file and no bundled machine has this name; hint: numalign machines lists all'),
+            ("", '"": no file and no bundled machine has this name; hint: numalign machines lists all'),
             ("a\0b", r'"a\x00b": no file'),
             ("x" * 5000, '"xxx'),
             ("/", "/: cannot be read: Is a directory"),

@@ -107,12 +107,12 @@ REFUSED = {
     "sockets=0,coresPerNumaNode=1": "--machine: sockets: expected a whole number from 1 to 1024, got 0",
     "sockets=-1": '--machine: sockets: expected a whole number, got "-1"',
     "sockets=2": "--machine: coresPerNumaNode: expected the number of cores of a NUMA node, got nothing",
-    "sokets=2": "--machine: sokets: unknown key; did you mean sockets?",
+    "sokets=2": "--machine: sokets: unknown key; hint: similar: sockets",
     "sockets=2,coresPerNumaNode": '--machine: expected key=value, got "coresPerNumaNode"',
     "sockets=": '--machine: expected key=value, got "sockets="',
-    "sockets=2,sockets=3": "--machine: sockets: is given twice",
-    "distances.far=3,coresPerNumaNode=1": "--machine: distances.far: unknown key; known are local, sameSocket, remote",
-    "distances=3,distances.local=1": "--machine: distances.local: distances has a value of its own already",
+    "sockets=2,sockets=3": "--machine: sockets: duplicate key",
+    "distances.far=3,coresPerNumaNode=1": "--machine: distances.far: unknown key; allowed: local, sameSocket, remote",
+    "distances=3,distances.local=1": "--machine: distances.local: distances has its own value already",
     "sockets=1024,numaNodesPerSocket=2,coresPerNumaNode=1": (
         "--machine: numaNodesPerSocket: expected at most 1024 NUMA nodes in all, got 2048"
     ),
@@ -139,7 +139,7 @@ REFUSED = {
         '--machine: devices.gpu: expected the name of an extended resource like "nvidia.com/gpu"'
     ),
     "coresPerNumaNode=4,devices.v/g.perNode=4": (
-        "--machine: devices.v/g.perNode: unknown key; did you mean perNumaNode?"
+        "--machine: devices.v/g.perNode: unknown key; hint: similar: perNumaNode"
     ),
 }
 

@@ -135,10 +135,10 @@ REFUSED = {
     "no node": ({"numaNodes": []}, "numaNodes: expected at least one NUMA node"),
     "another kind": (one_node(kind="Pod"), 'kind: expected Machine, got "Pod"'),
     "another version": (one_node(apiVersion="v1"), 'apiVersion: expected numalign/v1, got "v1"'),
-    "an unknown key": (one_node(socket=[]), "socket: unknown key; did you mean sockets?"),
+    "an unknown key": (one_node(socket=[]), "socket: unknown key; hint: similar: sockets"),
     "an unknown key in a node": (
         nodes({"id": 0, "hugePages": {}}),
-        "numaNodes[0].hugePages: unknown key; did you mean hugepages?",
+        "numaNodes[0].hugePages: unknown key; hint: similar: hugepages",
     ),
     "a node without an id": (nodes({"cpus": "0"}), "numaNodes[0].id: expected the NUMA node's id, got nothing"),
     "an id that is text": (nodes({"id": "0"}), 'numaNodes[0].id: expected a NUMA node id, got "0"'),
@@ -174,8 +174,8 @@ REFUSED = {
     "huge pages that are a count": (
         nodes({"id": 0, "memory": "8Gi", "hugepages": {"2Mi": 1024}}),
         (
-            'numaNodes[0].hugepages["2Mi"]: 1024 is 1024 bytes, which is no multiple of the 2Mi page; '
-            'for 1024 pages write {pages: 1024} or "2Gi"'
+            'numaNodes[0].hugepages["2Mi"]: 1024 is 1024 bytes, not a multiple of the 2Mi page; '
+            'fix: for 1024 pages write {pages: 1024} or "2Gi"'
         ),
     ),
     "a page size that is none": (
@@ -184,7 +184,7 @@ REFUSED = {
     ),
     "a page size twice": (
         nodes({"id": 0, "hugepages": {"2Mi": 0, "2048Ki": 0}}),
-        'numaNodes[0].hugepages["2048Ki"]: the page size 2Mi is given twice',
+        'numaNodes[0].hugepages["2048Ki"]: duplicate page size 2Mi',
     ),
     "a distance row too short": (
         nodes({"id": 0, "distances": [10]}, {"id": 1}),
@@ -236,7 +236,7 @@ REFUSED = {
     ),
     "a link to nobody": (
         one_node(devices={"v/gpu": ["a"]}, links={"v/gpu": [["a", "z", 1]]}),
-        'links["v/gpu"][0]: no device has the id "z"',
+        'links["v/gpu"][0]: unknown device id "z"',
     ),
     "links of two resources": (
         one_node(devices={"v/gpu": ["a", "b"], "v/nic": ["a", "b"]}, links=[["a", "b", 1]]),
@@ -244,7 +244,7 @@ REFUSED = {
     ),
     "a link twice": (
         one_node(devices={"v/gpu": ["a", "b"]}, links=[["a", "b", 1], ["b", "a", 1]]),
-        "links[1]: the link between b and a is given twice",
+        "links[1]: duplicate link between b and a",
     ),
     "regular and full": (
         one_node(regular={"coresPerNumaNode": 1}),

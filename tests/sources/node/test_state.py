@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "the pods": (lambda data: data.update(pods={}), "state.json: pods: expected a list of pods"),
     "a pod": (lambda data: data["pods"][0].pop("spec"), "state.json: pods[0]: spec"),
     "a release": (lambda data: data.update(kubeletVersion=1), "state.json: kubeletVersion: expected a release"),
-    "a proposal": (lambda data: data.update(proposals=["of 2019"]), "state.json: proposals: expected none"),
+    "a proposal": (lambda data: data.update(proposals=["of 2019"]), "state.json: proposals: unknown key"),
     "the machine": (lambda data: data["machine"].pop("numaNodes"), "state.json: machine"),
 }
 
@@ -129,15 +129,15 @@ A, B = "default/a", "default/b"
 EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a CPU of two pods": (
         lambda data: data["cpu"]["assignments"][B].update(c="0-1"),
-        "cpu.assignments.default/a: CPUs 0-1 belong to another pod",
+        "cpu.assignments.default/a: CPUs 0-1 also belong to another pod, or count as free",
     ),
     "free CPUs that are held": (lambda data: data["cpu"].update(default="0-7"), "cpu.assignments.default/a: CPUs 0-1"),
     "CPU 999 free": (lambda data: data["cpu"].update(default="2-3,6-7,999"), "cpu.default: CPUs 999 cannot be shared"),
     "CPU 999 held": (lambda data: data["cpu"]["assignments"][A].update(c="0,999"), "cpu.assignments.default/a.c: CPUs"),
-    "a CPU lost": (lambda data: data["cpu"].update(default="2-3,6"), "cpu.default: CPUs 7 are not there"),
+    "a CPU lost": (lambda data: data["cpu"].update(default="2-3,6"), "cpu.default: CPUs 7 are missing"),
     "CPUs fewer than asked for": (
         lambda data: data["cpu"]["assignments"][A].update(c="0") or data["cpu"].update(default="1-3,6-7"),
-        "cpu.assignments.default/a.c: 1 CPUs, where the container asks for 2",
+        "cpu.assignments.default/a.c: 1 CPUs, 2 requested",
     ),
     "CPUs given back": (
         lambda data: data["cpu"]["assignments"].pop(A) and data["cpu"].update(default="0-3,6-7"),
@@ -152,33 +152,39 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "cpu.assignments.default/a.x: the pod has no such container",
     ),
     "CPUs of a pod that is none": (lambda data: data["cpu"].update(pods={"x": "2"}), "cpu.pods.x: belongs to no pod"),
-    "CPUs up for reuse": (lambda data: data["cpu"]["reuse"].update(cpus="0"), "cpu.reuse.cpus: not all of them"),
-    "a pod twice": (lambda data: data["pods"].append(data["pods"][0]), "pods[2].metadata: pod a is there twice"),
+    "CPUs up for reuse": (
+        lambda data: data["cpu"]["reuse"].update(cpus="0"),
+        "cpu.reuse.cpus: some are not free and not the pod's",
+    ),
+    "a pod twice": (lambda data: data["pods"].append(data["pods"][0]), "pods[2].metadata: duplicate pod a"),
     "a pod gone": (lambda data: data["pods"].pop(), "cpu.assignments.default/b: belongs to no pod of the node"),
     "a pod that asks for more": (
         lambda data: data["pods"][0]["spec"]["containers"][0]["resources"]["limits"].update(cpu="3"),
-        "cpu.assignments.default/a.c: 2 CPUs, where the container asks for 3",
+        "cpu.assignments.default/a.c: 2 CPUs, 3 requested",
     ),
     "1 PiB free": (
         lambda data: data["memory"]["nodes"]["1"]["memory"]["memory"].update(free=1 << 50),
-        "memory.nodes.1.memory.memory: free and reserved are not 8589934592 together",
+        "memory.nodes.1.memory.memory: free plus reserved is not 8589934592",
     ),
     "1 PiB in all": (
         lambda data: data["memory"]["nodes"]["1"]["memory"]["memory"].update(total=1 << 50),
         "memory.nodes.1: expected the tables of this machine",
     ),
-    "memory free that is held": (moved, "memory.nodes: 1073741824 bytes of memory are reserved, where the pods hold"),
+    "memory free that is held": (
+        moved,
+        "memory.nodes: 1073741824 bytes of memory are reserved, the pods hold 2147483648",
+    ),
     "another number of assignments": (
         lambda data: data["memory"]["nodes"]["0"].update(numberOfAssignments=9),
         "memory.nodes.0.numberOfAssignments: expected 1",
     ),
     "a group of nobody": (
         lambda data: data["memory"]["nodes"]["0"].update(cells=[1]),
-        "memory.nodes.0.cells: no group",
+        "memory.nodes.0.cells: not a group of the pods' blocks",
     ),
     "less memory than asked for": (
         lambda data: data["memory"]["entries"][A]["c"][0].update(bytes=1),
-        "memory.entries.default/a.c: not the memory that the container asks for",
+        "memory.entries.default/a.c: not the requested memory",
     ),
     "memory of a NUMA node that is not there": (
         lambda data: data["memory"]["entries"][A]["c"][0].update(numaNodes=[7]),
@@ -186,7 +192,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "memory of another kind": (
         lambda data: data["memory"]["entries"][A]["c"][0].update(type="hugepages-3Mi"),
-        "memory.entries.default/a.c: not the memory that the container asks for",
+        "memory.entries.default/a.c: not the requested memory",
     ),
     "memory up for reuse": (
         lambda data: data["memory"]["reuse"].update(blocks=[{"numaNodes": [0], "type": "memory", "bytes": 1 << 50}]),
@@ -198,21 +204,21 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a device of two pods": (
         lambda data: data["devices"]["holdings"][B]["c"].update({"example.com/nic": ["nic0"]}),
-        "devices.holdings.default/b.c.example.com/nic: nic0 belongs to pod default/a, too",
+        "devices.holdings.default/b.c.example.com/nic: nic0 also belongs to pod default/a",
     ),
     "a device more": (
         lambda data: data["devices"]["holdings"][A]["c"].update({"example.com/nic": ["nic0", "nic1"]}),
-        "devices.holdings.default/a.c.example.com/nic: 2 devices, where the container asks for 1",
+        "devices.holdings.default/a.c.example.com/nic: 2 devices, 1 requested",
     ),
     "a device given back": (
         lambda data: data["devices"]["holdings"].pop(B),
-        "devices.holdings.default/b.c.example.com/nic: 0 devices, where the container asks for 1",
+        "devices.holdings.default/b.c.example.com/nic: 0 devices, 1 requested",
     ),
     "a hint of nobody": (
         lambda data: data.update(hints={"x": {"numaNodes": [0], "preferred": True}}),
         "hints.x: belongs to no pod",
     ),
-    "a hint of NUMA nodes that are not there": (
+    "a hint of NUMA nodes that are missing": (
         lambda data: data.update(hints={A: {"numaNodes": [5], "preferred": True}}),
         "hints.default/a: NUMA nodes that the machine does not have",
     ),

@@ -40,9 +40,7 @@ def test_the_whole_clusters_list_gives_what_the_nodes_own_list_gives(cluster: Pa
 
     assert whole.pods == read_beside(alone).pods
     assert (len(whole.pods), whole.finished, whole.elsewhere) == (2, 20, 39)
-    assert [notice.message for notice in whole.notices] == [
-        "of the pods beside passed over: 39 that are not on this node, 20 that have ended"
-    ]
+    assert [notice.message for notice in whole.notices] == ["skipped pods of --beside: 39 on other nodes, 20 ended"]
 
 
 def test_the_machines_name_tells_the_node(cluster: Path) -> None:
@@ -53,8 +51,8 @@ def test_several_nodes_and_no_name_is_an_error_that_lists_them(cluster: Path) ->
     with pytest.raises(InputError) as refused:
         read_beside(cluster, machine=("elsewhere",))
     assert refused.value.message == (
-        "the pods are on 20 nodes (node-0, node-1, node-10, node-11, node-12, node-13, node-14, node-15, …); "
-        "say which one with --node-name"
+        "the pods are on 20 nodes; fix: add --node-name; allowed: "
+        "node-0, node-1, node-10, node-11, node-12, node-13, node-14, node-15, …"
     )
 
 

@@ -154,7 +154,7 @@ def test_two_pods_of_one_name_or_uid_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, pod("a", uid="u"), pod("b", uid="u"))
     assert refusal(path).endswith(f'metadata.uid: "u" is also the uid of the pod at {path}:1')
 
-    with pytest.raises(InputError, match=r'metadata\.name: "a" is also the name of a pod that is already there'):
+    with pytest.raises(InputError, match=r'metadata\.name: "a" is also the name of a pod on the node'):
         read_pods([write(tmp_path, pod("a"))], beside=read_pods([write(tmp_path, pod("a"), name="g.yaml")]).pods)
 
 
@@ -181,15 +181,15 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("", "f.yaml: no pod in it: no document is a Pod or carries a pod template", id="an empty file"),
-        pytest.param("hello", "f.yaml: no pod in it, only 1 without a kind", id="a text"),
-        pytest.param("kind: Service", "f.yaml: no pod in it, only Service", id="none"),
+        pytest.param("", "f.yaml: no pod found: no document is a Pod or has a pod template", id="an empty file"),
+        pytest.param("hello", "f.yaml: no pod found, only 1 without a kind", id="a text"),
+        pytest.param("kind: Service", "f.yaml: no pod found, only Service", id="none"),
         pytest.param("\x00\x7fELF", "f.yaml:1: binary data, not text (character U+0000)", id="binary bytes"),
-        pytest.param("kind: Pod\nkind: Pod", 'f.yaml:2: the key "kind" is there twice', id="a duplicate key"),
+        pytest.param("kind: Pod\nkind: Pod", 'f.yaml:2: duplicate key "kind"', id="a duplicate key"),
         pytest.param("kind: Pod", "f.yaml:1: spec: missing; it is required (and 0 more problems)", id="half a pod"),
         pytest.param(
             "spec:\n  containers: []",
-            'f.yaml:1: kind: missing; this looks like a pod, which needs "kind: Pod"',
+            "f.yaml:1: kind: missing; fix: add kind: Pod",
             id="no kind",
         ),
         pytest.param(
@@ -266,7 +266,7 @@ def test_folders_below_are_not_read_and_told(tmp_path: Path) -> None:
     write(tmp_path, pod("here"))
     found = read_pods([tmp_path])
     assert names(found) == ["here"]
-    told = f"files in folders below it are not read: name those, too, as {tmp_path}/a/b"
+    told = f"skipped the folders below; fix: name each, as {tmp_path}/a/b"
     assert ("folder-below", told, str(tmp_path)) in found.notices
     assert read_pods([tmp_path / "a/b"]).notices == ()
 
@@ -300,7 +300,7 @@ def test_states_of_our_own_are_no_pods_to_run(tmp_path: Path) -> None:
 
     assert [one.name for one in found.pods] == ["next"]
     assert (found.without_pod, found.broken) == ({"NodeState": 1}, ())
-    assert refusal(tmp_path / "a.json").endswith("no pod in it, only NodeState; a node goes with --state or --node")
+    assert refusal(tmp_path / "a.json").endswith("no pod found, only NodeState; add it with --state or --node")
 
 
 def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_pods_already_there_come_by_age_without_the_finished_ones(tmp_path: Path
 
     assert [each.name for each in read_beside(path).pods] == ["early", "same", "late"]
     assert read_beside(write(tmp_path, {"kind": "List", "items": []})).pods == ()
-    with pytest.raises(InputError, match="no pod in it: expected Pods"):
+    with pytest.raises(InputError, match="no pod found; fix: kubectl get pods -o json"):
         read_beside(write(tmp_path, {"kind": "Service"}))
 
 
