@@ -96,7 +96,7 @@ def test_a_record_is_written_without_what_is_a_default() -> None:
         ({"nodes": [{"id": 1, "isFar": None}]}, "nodes[0].isFar", "expected true or false, got null"),
         ({"nodes": [{"id": 1, "kind": "Pod"}]}, "nodes[0].kind", 'expected Node, got "Pod"'),
         ({"nodes": [{"id": 1, "metadata": {"label": 1}}]}, "nodes[0].metadata.label", "expected a label, got 1"),
-        ({"nodes": [{"id": 1, "metadata": {"labl": 1}}]}, "nodes[0].metadata.labl", "unknown key; hint: similar: la"),
+        ({"nodes": [{"id": 1, "metadata": {"lab": 1}}]}, "nodes[0].metadata.lab", "unknown key; hint: similar: label"),
         ({"nodes": [], "by": {"": {}}}, 'by[""].id', "expected an id"),
         ({"nodes": [], "by": {"\n": {}}}, "by", 'expected printable keys, got "\\n"'),
     ],

@@ -114,7 +114,7 @@ def test_the_words_say_what_is_and_what_is_planned() -> None:
     assert message(plan(), group(processes=(many,))).startswith("threads 0, 1, 2, 3, 4")
     one = group(processes=(Process(1, (thread(), thread("0-2", tid=9))),))
     assert message(plan(), one) == "thread 9 may run on CPUs 0-2"
-    assert message(plan(), group(mems=3)) == "memory from nodes 0-1 allowed, node 0 planned"
+    assert message(plan(), group(mems=3)) == "memory from NUMA 0-1 allowed, NUMA 0 planned"
 
 
 LARGE = 100 * REMOTE_BYTES

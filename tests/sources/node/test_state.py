@@ -238,7 +238,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a group wider than what lies in it": (
         lambda data: data["memory"]["nodes"]["0"].update(cells=[0, 1]),
-        "memory.nodes.0.cells: no group",
+        "memory.nodes.0.cells: not a group",
     ),
     "a device twice": (
         lambda data: data["devices"]["holdings"][A]["c"].update({"example.com/nic": ["nic0", "nic0"]}),
@@ -250,11 +250,11 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "devices left that the pod does not hold": (
         lambda data: data["devices"].update(reuse={"pod": A, "devices": {"example.com/nic": ["nic1"]}}),
-        "devices.reuse.devices.example.com/nic: not all of them are the pod's",
+        "devices.reuse.devices.example.com/nic: some are not the pod's",
     ),
     "CPUs of a pod as a whole that asks for none": (
         lambda data: data["cpu"].update(pods={A: "0-1"}),
-        "cpu.pods.default/a: the pod asks for nothing as a whole",
+        "cpu.pods.default/a: the pod requests nothing for all its containers",
     ),
     "an active pod among those that are over": (
         lambda data: data.update(leftovers=[A]),
