@@ -185,6 +185,10 @@ def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     return status, texts[0], texts[1], escaped
 
 
+_LINE = re.compile(r"(error|warning|note|bug|fix|hint|allowed): |  (fix|hint|allowed): |(see|saved|captured|wrote) |\S+: ")
+"""A line of standard error says what it is, what was done, or which file it is about."""
+
+
 def _judged(case: Case, status: int, out: str, err: str) -> str:
     """Say what is wrong with an answer."""
     if status == 70:
@@ -193,7 +197,7 @@ def _judged(case: Case, status: int, out: str, err: str) -> str:
         return f"status {status}"
     if "Traceback" in err:
         return "traceback"
-    if not all(line.startswith("error: ") for line in err.splitlines()):
+    if not all(_LINE.match(line) for line in err.splitlines()):
         return "a line of standard error is not numalign's"
     if status >= 2 and not err and not out and "-q" not in case.arguments and "replay" not in case.arguments:
         return f"status {status} without a word"
