@@ -48,7 +48,7 @@ def what_to_do(facts: NodeFacts, setup: Setup, *, ignored: bool) -> Iterator[str
     if files:
         yield f"fix: {drain_and_delete(*files)}"
     if not ignored and any(one.code == MISMATCH for one in wrong):
-        yield "or read the files anyway: --ignore-checksums"
+        yield "fix: or read the files anyway: --ignore-checksums"
 
 
 def _findings(facts: NodeFacts, setup: Setup) -> Iterator[NodeFinding]:
