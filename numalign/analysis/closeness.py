@@ -13,9 +13,16 @@ if TYPE_CHECKING:
     from numalign.model.hardware import PCIFunction
     from numalign.model.machine import Machine
 
-Closeness = Literal["same switch", "same root", "same node", "other node", "unknown"]
+Closeness = Literal["same switch", "common bridge", "same root", "same node", "other node", "unknown"]
 
-NEAREST_FIRST: tuple[Closeness, ...] = ("same switch", "same root", "same node", "unknown", "other node")
+NEAREST_FIRST: tuple[Closeness, ...] = (
+    "same switch",
+    "common bridge",
+    "same root",
+    "same node",
+    "unknown",
+    "other node",
+)
 
 NETWORK = "02"
 """PCI class of network controllers."""
@@ -63,12 +70,15 @@ def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
 
 
 def closeness(one: PCIFunction, other: PCIFunction) -> Closeness:
-    """Compare two functions: below the same switch, the same root complex, on the same NUMA node, or apart.
+    """Compare two functions: below the same switch, a common bridge, the same root, on the same NUMA node, or apart.
 
+    A common bridge is one further up: two levels of switches, or a card with a switch of its own.
     `unknown`: they share no root, and nobody tells the NUMA node of one of them.
     """
     if one.switch is not None and one.switch == other.switch:
         return "same switch"
+    if not one.outer_bridges.isdisjoint(other.outer_bridges):
+        return "common bridge"
     if one.root is not None and one.root == other.root:
         return "same root"
     if any(each.numa_node is None or each.numa_node < 0 for each in (one, other)):
@@ -95,7 +105,7 @@ class Bus(NamedTuple):
 
     root: str
     switches: Mapping[str, tuple[PCIFunction, ...]]
-    """The switch, by its upstream port (empty: below none) -> accelerators and physical network ports."""
+    """The outermost switch, by its upstream port (empty: below none) -> accelerators and physical network ports."""
 
 
 def buses(machine: Machine) -> dict[int, tuple[Bus, ...]]:
@@ -109,7 +119,7 @@ def buses(machine: Machine) -> dict[int, tuple[Bus, ...]]:
     for function in dict.fromkeys((*accelerators, *_ports(_placed(machine)))):
         node, root = function.numa_node, function.root
         if node is not None and node >= 0 and root is not None and (node, root) in there:
-            found.setdefault((node, root), {}).setdefault(function.switch or "", []).append(function)
+            found.setdefault((node, root), {}).setdefault(function.outermost or "", []).append(function)
     result: dict[int, tuple[Bus, ...]] = {}
     for (node, root), switches in sorted(found.items()):
         if any(is_port(function) for listed in switches.values() for function in listed):

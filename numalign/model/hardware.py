@@ -73,10 +73,22 @@ class PCIFunction(NamedTuple):
     root_port: str | None = None
     switch: str | None = None
     """The upstream port of the nearest PCIe switch: functions with the same one share it."""
+    outer_switch: str | None = None
+    """The upstream port of the outermost switch, where it is not the nearest."""
     physical_function: str | None = None
     virtual_functions: tuple[str, ...] = ()
     total_vfs: int | None = None
     num_vfs: int | None = None
+
+    @property
+    def outermost(self) -> str | None:
+        """The switch whose functions all talk without the root complex."""
+        return self.outer_switch or self.switch
+
+    @property
+    def outer_bridges(self) -> frozenset[str]:
+        """What functions have in common that have any bridge in common: bridges are a tree."""
+        return frozenset(bridge for bridge in (self.root_port, self.outermost) if bridge is not None)
 
 
 class Hardware(NamedTuple):

@@ -17,6 +17,7 @@ GPU = PCIFunction("0000:17:00.0", numa_node=0, root="pci0000:15", switch="0000:1
     [
         (GPU._replace(address="0000:18:00.0"), "same switch"),
         (GPU._replace(address="0000:18:00.0", switch="0000:19:00.0"), "same root"),
+        (GPU._replace(address="0000:18:00.0", switch="0000:19:00.0", outer_switch="0000:16:00.0"), "common bridge"),
         (GPU._replace(address="0000:18:00.0", switch=None, root="pci0000:20"), "same node"),
         (GPU._replace(address="0000:18:00.0", switch=None, root="pci0000:20", numa_node=1), "other node"),
         (PCIFunction("0000:18:00.0", numa_node=-1), "unknown"),

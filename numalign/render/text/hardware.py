@@ -77,6 +77,7 @@ def known_node(function: PCIFunction | None, machine: Machine) -> int | None:
 
 CLOSENESS: Mapping[Closeness, str] = {
     "same switch": "below the same PCIe switch",
+    "common bridge": "below a common PCIe bridge",
     "same root": "below the same PCIe root",
     "same node": "on the same NUMA node",
     "unknown": "distance unknown: /sys has none",

@@ -90,6 +90,7 @@ def _function(device: PCIDevice) -> PCIFunction:
         root=device.path[0] if device.path else None,
         root_port=device.root_port,
         switch=device.switch,
+        outer_switch=device.outer_switch,
         physical_function=device.pf,
         virtual_functions=device.vfs,
         total_vfs=device.total_vfs,

@@ -66,6 +66,14 @@ class PCIDevice(NamedTuple):
         """
         return self.path[-2] if len(self.path) > 3 else None
 
+    @property
+    def outer_switch(self) -> str | None:
+        """The upstream port of the outermost switch, where it is not the nearest.
+
+        An accelerator card may bring a switch of its own, and boards put one behind another.
+        """
+        return self.path[2] if len(self.path) > 4 and self.path[2] != self.switch else None
+
 
 class FoundPCI(NamedTuple):
     """The PCI functions of a tree."""

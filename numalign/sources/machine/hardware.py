@@ -42,6 +42,7 @@ _PCI: Final = record(
     maybe("root", text()),
     maybe("rootPort", text()),
     maybe("switch", text()),
+    maybe("outerSwitch", text()),
     maybe("physicalFunction", text()),
     maybe("virtualFunctions", list_of(text())),
     maybe("totalVFs", _ID),
