@@ -202,11 +202,15 @@ _CHANGES: tuple[Decorator, ...] = (
 
 def machine_option(*, multiple: bool = False, without: str = "this host") -> Callable[[Command], Command]:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
-    text = f"A machine file, a bundled machine (see `numalign machines`), or a short form; without it: {without}."
-    named = flag("-m", "--machine", metavar="MACHINE", multiple=multiple, help=text)
+    text = "A machine file, a bundled machine (see `numalign machines`), a short form, or what tools print of one"
+    several = "" if multiple else " (lscpu, topo -m …; several files are one machine)"
+    named = flag("-m", "--machine", metavar="MACHINE", multiple=True, help=f"{text}{several}; without it: {without}.")
 
     def gather(given: Given) -> None:
         devices, hugepages, memory = given.pop("devices"), given.pop("hugepages"), given.pop("memory")
+        names = given["machine"]
+        if not multiple:
+            given["machine"] = _machine_name(names[0], None, names[1:]) if names[1:] else names[0] if names else None
         if not devices and not hugepages and memory is None:
             return
         if not given["machine"]:
@@ -217,17 +221,17 @@ def machine_option(*, multiple: bool = False, without: str = "this host") -> Cal
 
         changes = Changes(devices, hugepages, memory)
         given["machine"] = (
-            tuple(_changed(name, changes) for name in given["machine"])
+            tuple(_machine_name(name, changes, ()) for name in names)
             if multiple
-            else _changed(given["machine"], changes)
+            else _machine_name(names[0], changes, names[1:])
         )
 
     return lambda function: with_options(function, (named, *_CHANGES), gather)
 
 
-def _changed(name: str, changes: Changes) -> MachineName:
+def _machine_name(name: str, changes: Changes | None, beside: tuple[str, ...]) -> MachineName:
     result = MachineName(name)
-    result.changes = changes
+    result.changes, result.beside = changes, beside
     return result
 
 

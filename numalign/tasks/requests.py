@@ -31,12 +31,17 @@ class MachineName(str):
     It goes wherever a machine's name goes, so that every task that takes one takes the changes, too.
     """
 
-    __slots__ = ("changes",)
-    changes: Changes
+    __slots__ = ("beside", "changes")
+    changes: Changes | None
+    beside: tuple[str, ...]
+    """Further files with outputs of the same machine."""
 
     def flags(self) -> list[tuple[str, str]]:
         """Write the changes as (flag, value) pairs."""
-        pairs = [("device", text) for text in self.changes.devices]
+        beside = [("machine", name) for name in self.beside]
+        if self.changes is None:
+            return beside
+        pairs = [*beside, *(("device", text) for text in self.changes.devices)]
         pairs += [("hugepages", text) for text in self.changes.hugepages]
         return pairs + ([("memory-per-numa-node", self.changes.memory)] if self.changes.memory is not None else [])
 

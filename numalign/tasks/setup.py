@@ -185,8 +185,8 @@ def load_machine(name: str | None) -> LoadedMachine:
     from numalign.sources.machine.file import load_machine as load
     from numalign.tasks.requests import MachineName
 
-    loaded = load(name)
-    if not isinstance(name, MachineName):
+    loaded = load(name, name.beside if isinstance(name, MachineName) else ())
+    if not isinstance(name, MachineName) or name.changes is None:
         return LoadedMachine(loaded.machine, loaded.origin, loaded.warnings)
     from numalign.sources.machine.changes import changed
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import OwnFlag, flag, output_option, quiet_option
+from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import HostError, InputError, Notice
@@ -82,13 +82,7 @@ HARDWARE_VIEW = View[Stopped](
     default="/",
     help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
 )
-@flag(
-    "-m",
-    "--machine",
-    cls=OwnFlag,
-    metavar="MACHINE",
-    help="Show this machine file or bundled machine instead of a host.",
-)
+@machine_option()
 @flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
 @flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
 @output_option(VIEW, without="a table, or nothing where a file is written")

@@ -6,6 +6,7 @@ Found by this file's own place, without pathlib and importlib.resources, which w
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 
 from numalign.errors import InputError
@@ -41,6 +42,14 @@ def text(name: str) -> str:
 def description(name: str) -> str:
     """Return what the first line of a machine's file says about it."""
     return text(name).partition("\n")[0].removeprefix("# ")
+
+
+def found(word: str) -> tuple[str, ...]:
+    """List the machines whose name or first line has all parts of a word, upper or lower case."""
+    parts = re.findall(r"[a-z]+|[0-9]+", word.lower())
+    return tuple(
+        name for name in names() if all(part in f"{name} {description(name)}".lower() for part in parts) and parts
+    )
 
 
 def nearest(name: str) -> str:

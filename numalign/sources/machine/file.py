@@ -292,14 +292,20 @@ SCENARIO_MACHINE: Final = record(_in_full, *HARDWARE)
 """The machine of a recorded scenario: the hardware alone."""
 
 
-def load_machine(spec: str) -> LoadedMachine:
+def load_machine(spec: str, beside: Sequence[str] = ()) -> LoadedMachine:
     """Read the machine that a person named: a bundled one, a file (`-`: standard input), or the short form.
 
     A bare name means the bundled machine; `./NAME` is always a file.
 
+    Args:
+        spec: the machine.
+        beside: further files with outputs of it, where `spec` is one.
+
     Raises:
         InputError: there is no such machine or file, or it is no machine.
     """
+    if beside:
+        return _load_pasted((spec, *beside))
     if spec in bundled.names():
         return _load_bundled(spec)
     if spec != "-" and not _exists(spec):
@@ -348,13 +354,16 @@ def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine
     name = STDIN if path == "-" else path
     stem = "machine" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     data = _content(path, name)
+    pasted = _pasted(data, name, stem, origin)
+    if pasted is not None:
+        return pasted
     if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
         from numalign.sources.machine.hwloc_xml import machine_from_xml
 
-        machine = machine_from_xml(data, name, stem)
+        machine, hidden = machine_from_xml(data, name, stem)
         findings = machine_checks.warnings(machine)
         notices = tuple(Notice(finding.code, finding.message, name) for finding in findings)
-        return LoadedMachine(machine, notices, origin)
+        return LoadedMachine(machine, (*hidden, *notices), origin)
     documents = load_documents(data, name)
     if any(map(_has_slices, documents)):
         from numalign.sources.machine.slices import machine_from_slices
@@ -367,6 +376,32 @@ def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine
         raise InputError(f"expected one machine, got {len(documents)} documents", name)
     machine, warnings = from_data(documents[0].data, stem, documents[0].where)
     return LoadedMachine(machine, warnings, origin)
+
+
+def _pasted(data: bytes, name: str, stem: str, origin: str) -> LoadedMachine | None:
+    """Read what tools print of a machine; None: it is none of that."""
+    from numalign.sources.machine.pasted.machine import machine_of, told_by
+
+    told = told_by(data.decode("utf-8", "replace"), name)
+    return None if told is None else LoadedMachine(*machine_of(told, stem), origin)
+
+
+def _load_pasted(names: Sequence[str]) -> LoadedMachine:
+    """Read several files with outputs of one machine.
+
+    Raises:
+        InputError: one is none.
+    """
+    from numalign.sources.machine.pasted.machine import told_by
+
+    texts = [_content(name, name) for name in names]
+    for name, text in zip(names, texts, strict=True):
+        if told_by(text.decode("utf-8", "replace"), name) is None:
+            raise InputError("has no output of a tool: several --machine are outputs of one machine", name)
+    stem = os.path.splitext(os.path.basename(names[0]))[0]
+    found = _pasted(b"\n\n".join(texts), ", ".join(names), stem, " and ".join(names))
+    assert found is not None
+    return found
 
 
 def _has_slices(document: Document) -> bool:

@@ -8,11 +8,13 @@ node. What it carries gives the machine that the kubelet would see on the tree i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from numalign.errors import InputError
+from numalign.errors import InputError, Notice
 from numalign.model.cpuset import MAX_ID, ids
 from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Machine
+from numalign.model.words import few_of
 from numalign.sources.host import device_rules
 from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
@@ -24,12 +26,14 @@ MAX_WORDS = 1 << 9
 """Most 32-bit words of a bitmap: twice as many as Linux has CPUs."""
 
 _UNKNOWN = 4294967295
+_MANY_NODES = 64
+"""A set with infinitely many bits tells nothing of hidden nodes."""
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]", re.ASCII)
 _BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
 
 
-def machine_from_xml(data: bytes, where: str, name: str) -> Machine:
-    """Read hwloc's XML.
+def machine_from_xml(data: bytes, where: str, name: str) -> tuple[Machine, tuple[Notice, ...]]:
+    """Read hwloc's XML; returns the machine, and what hwloc hides of it.
 
     Raises:
         InputError: it is no XML, declares entities or attributes, is no hwloc topology of version 2, or has no CPUs.
@@ -40,7 +44,8 @@ def machine_from_xml(data: bytes, where: str, name: str) -> Machine:
     document.parse(data)
     if document.root is None:
         raise InputError("has no <object>: expected hwloc XML as `lstopo --of xml` writes it", where)
-    return _Reading(document.root, document.distances, where).machine(name)
+    reading = _Reading(document.root, document.distances, where)
+    return reading.machine(name), tuple(reading.hidden(document.root))
 
 
 class _Reading:
@@ -100,6 +105,14 @@ class _Reading:
             machine = machine._replace(devices=device_rules.name_devices(devices, device_rules.load_rules()))
         section = hardware_of(hardware, machine)
         return machine._replace(hardware=None if section == NOTHING_KNOWN else section)
+
+    def hidden(self, root: Object) -> Iterator[Notice]:
+        """Tell of NUMA nodes that a kubelet has and hwloc leaves out: the memory of NVIDIA GPUs."""
+        missing = [node for node in ids(self._set(root, "complete_nodeset")) if node not in self.ids]
+        if missing and len(missing) < _MANY_NODES:
+            listed = few_of([str(node) for node in missing], 6)
+            cure = "export it with HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
+            yield Notice("hwloc-hidden", f"NUMA nodes {listed} are hidden by hwloc, a kubelet has them; {cure}", self.where)
 
     def _walk(self, root: Object) -> None:
         stack: list[tuple[Object, int, int, tuple[str, ...]]] = [(root, self.online, -1, ())]
