@@ -197,6 +197,8 @@ _CHANGES: tuple[Decorator, ...] = (
         help="Change --machine: huge pages set aside on each NUMA node, or on one (1Gi@0=16Gi).",
     ),
     flag("--memory-per-numa-node", "memory", metavar="AMOUNT", help="Change --machine: the memory of each NUMA node."),
+    flag("--nps", type=int, metavar="1|2|4", help="Change --machine: NUMA nodes a socket, as AMD's firmware asks."),
+    flag("--snc", type=int, metavar="1|2|3|4", help="Change --machine: NUMA nodes a socket, as Intel's firmware asks."),
 )
 
 
@@ -207,19 +209,19 @@ def machine_option(*, multiple: bool = False, without: str = "this host") -> Cal
     named = flag("-m", "--machine", metavar="MACHINE", multiple=True, help=f"{text}{several}; without it: {without}.")
 
     def gather(given: Given) -> None:
-        devices, hugepages, memory = given.pop("devices"), given.pop("hugepages"), given.pop("memory")
+        asked = {name: given.pop(name) for name in ("devices", "hugepages", "memory", "nps", "snc")}
         names = given["machine"]
         if not multiple:
             given["machine"] = _machine_name(names[0], None, names[1:]) if names[1:] else names[0] if names else None
-        if not devices and not hugepages and memory is None:
+        if all(value in (None, ()) for value in asked.values()):
             return
         if not given["machine"]:
             raise click.UsageError(
-                "--device, --hugepages and --memory-per-numa-node require --machine; fix: add --machine"
+                "--device, --hugepages, --memory-per-numa-node, --nps and --snc require --machine; fix: add --machine"
             )
         from numalign.sources.machine.changes import Changes
 
-        changes = Changes(devices, hugepages, memory)
+        changes = Changes(**asked)
         given["machine"] = (
             tuple(_machine_name(name, changes, ()) for name in names)
             if multiple

@@ -8,12 +8,12 @@ from numalign.sources.machine.file import load_machine
 
 
 def machines(name: str | None = None) -> tuple[BundledMachine, ...]:
-    """Read all bundled machines, or one of them.
+    """Read all bundled machines, or those that a name or a word means.
 
     Raises:
         InputError: there is no such machine.
     """
     if name is not None:
-        bundled.check_bundled(name)
-    names = bundled.names() if name is None else (name,)
+        bundled.check_known(name)
+    names = bundled.names() if name is None else bundled.found(name)
     return tuple(BundledMachine(load_machine(one).machine, bundled.description(one)) for one in names)

@@ -43,7 +43,8 @@ class MachineName(str):
             return beside
         pairs = [*beside, *(("device", text) for text in self.changes.devices)]
         pairs += [("hugepages", text) for text in self.changes.hugepages]
-        return pairs + ([("memory-per-numa-node", self.changes.memory)] if self.changes.memory is not None else [])
+        single = {"memory-per-numa-node": self.changes.memory, "nps": self.changes.nps, "snc": self.changes.snc}
+        return pairs + [(name, str(value)) for name, value in single.items() if value is not None]
 
 
 class NodeName(str):

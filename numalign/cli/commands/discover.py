@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
+from numalign.cli.options import flag, machine_option, output_option, quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import HostError, InputError, Notice

@@ -16,11 +16,20 @@ with late_imports():
     from numalign.render.text import machines as text
     from numalign.sources.machine import dump
 
+
+def _is_name(word: str | None) -> bool:
+    return word in bundled.names()
+
+
+def _file(name: str | None) -> str:
+    return bundled.text(name or "")
+
+
 VIEW = View[str | None](
     document=lambda name: text.machines_document(machines(name)),
-    data=lambda name: dump.dump(machines(name)[0].machine) if name else json.machines_json(machines()),
-    names=lambda name: (name,) if name else bundled.names(),
-    own={"yaml": lambda name: bundled.text(name) if name else yaml.yaml_text(json.machines_json(machines()))},
+    data=lambda name: dump.dump(machines(name)[0].machine) if _is_name(name) else json.machines_json(machines(name)),
+    names=lambda name: bundled.names() if name is None else bundled.found(name),
+    own={"yaml": lambda name: _file(name) if _is_name(name) else yaml.yaml_text(json.machines_json(machines(name)))},
 )
 
 
@@ -29,7 +38,7 @@ VIEW = View[str | None](
 @output_option(VIEW, without="a table, or with NAME the machine's file")
 @quiet_option
 def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
-    """List the bundled machines, or print the machine NAME as a file.
+    """List the bundled machines, or those that NAME finds; print a machine of this name as a file.
 
     A bundled machine can be named wherever a command takes --machine. Its file is a good start for one's own:
     `-o yaml` prints it as it was written, `-o json` in full, with amounts in bytes.
@@ -37,10 +46,11 @@ def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
     \b
     Examples:
       numalign machines
+      numalign machines b200
       numalign machines dgx-1 > mine.yaml
     """
     if name is not None:
-        bundled.check_bundled(name)
+        bundled.check_known(name)
     if not quiet:
-        show(VIEW, name, output or ("yaml" if name else "table"))
+        show(VIEW, name, output or ("yaml" if _is_name(name) else "table"))
     return ExitStatus.DONE

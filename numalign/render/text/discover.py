@@ -116,7 +116,7 @@ def _pci(machine: Machine, hardware: Hardware, wide: bool) -> Table:
         listed = [(function.class_id or "?", function) for function in hardware.pci]
     rows: list[tuple[Cell, ...]] = []
     for kind, function in listed:
-        if wide or function.address not in resources:
+        if wide or resources.isdisjoint((function.address, *function.names)):
             identity = f"{function.vendor or '????'}:{function.device or '????'}"
             node = function.numa_node
             where: Cell = (

@@ -25,13 +25,14 @@ def machines_document(machines: Sequence[BundledMachine]) -> Document:
             str(len(machine.numa_nodes)),
             str(machine.cpus.bit_count()),
             bytes_text(machine.memory) if machine.memory else "unknown",
-            ", ".join(f"{len(devices)} {name}" for name, devices in sorted(machine.devices.items())) or "-",
+            ", ".join(f"{len(all_)} {name.rpartition('/')[2]}" for name, all_ in sorted(machine.devices.items()))
+            or "-",
             about,
         )
         for machine, about in machines
     )
     hint = Note("For a machine file to edit, run: numalign machines NAME > machine.yaml", "dim")
-    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS",)), Paragraph(), hint]
+    return [Table(COLUMNS, rows, frozenset(COLUMNS[1:5]), droppable=("SOCKETS", "DESCRIPTION")), Paragraph(), hint]
 
 
 NODE_COLUMNS = ("NODE", "POLICY", "SCOPE", "PODS", "FREE ON EACH NUMA NODE")

@@ -101,7 +101,7 @@ class _Tree:
                     yield 1, f"{resource} {device.id}{self._about(device.id)}, {where}"
         known = {node.id for node in self.machine.numa_nodes if node.id >= 0}
         for kind, function in pci_devices(self.hardware):
-            if function.numa_node not in known and function.address not in self.resources:
+            if function.numa_node not in known and self.resources.isdisjoint((function.address, *function.names)):
                 yield 1, f"{kind} {function.address}{self._about(function.address)}, no NUMA node"
         if self.hardware.offline_cpus:
             yield 1, f"offline CPUs {format_set(self.hardware.offline_cpus)}"

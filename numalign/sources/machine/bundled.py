@@ -12,6 +12,9 @@ from functools import cache
 from numalign.errors import InputError
 from numalign.model.path import shown
 
+UNDESCRIBED = ("gaudi3", "ampereone", "a3mega", "a3ultra", "m8i", "c8a", "mi325x", "g7e", "nd96isrh200")
+"""Machines that people ask for and nobody has described exactly, without signs between."""
+
 
 def names() -> tuple[str, ...]:
     """List the names, sorted."""
@@ -23,14 +26,14 @@ def path(name: str) -> str:
     return os.path.join(_folder(), f"{name}.yaml")
 
 
-def check_bundled(name: str) -> None:
-    """Check that a bundled machine has this name.
+def check_known(word: str) -> None:
+    """Check that bundled machines have this name, or are found by it.
 
     Raises:
-        InputError: there is none; the nearest is named.
+        InputError: there are none.
     """
-    if name not in names():
-        raise InputError(f"no bundled machine has this name; {nearest(name)}", shown(name))
+    if not found(word) or (word not in names() and _undescribed(word)):
+        raise InputError(f"no bundled machine has this name; {nearest(word)}", shown(word))
 
 
 def text(name: str) -> str:
@@ -45,18 +48,37 @@ def description(name: str) -> str:
 
 
 def found(word: str) -> tuple[str, ...]:
-    """List the machines whose name or first line has all parts of a word, upper or lower case."""
-    parts = re.findall(r"[a-z]+|[0-9]+", word.lower())
-    return tuple(
-        name for name in names() if all(part in f"{name} {description(name)}".lower() for part in parts) and parts
-    )
+    """List the machines that a word means: the one of this name, or all whose name or first line tells its models.
+
+    A model is a part with digits: `Standard_ND96isr_H100_v5` has three. They count where not all parts are found.
+    """
+    if word in names():
+        return (word,)
+    parts = re.findall(r"[a-z0-9.]+", word.lower())
+    told = {name: f"{name} {description(name)}".lower() for name in names()} if parts else {}
+    for wanted in (parts, [part for part in parts if re.search("[0-9]", part)]):
+        begins = [re.compile(rf"(?<![a-z0-9]){re.escape(part)}") for part in wanted]
+        fitting = tuple(name for name, text in told.items() if begins and all(one.search(text) for one in begins))
+        if fitting:
+            return fitting
+    return ()
 
 
-def nearest(name: str) -> str:
+def _undescribed(word: str) -> bool:
+    plain = re.sub(r"[^a-z0-9]", "", word.lower())
+    return any(one in plain for one in UNDESCRIBED)
+
+
+def nearest(word: str) -> str:
     """Say which name was probably meant, or which there are."""
     from numalign.model.words import nearest as nearest_word
 
-    meant = nearest_word(name, names())
+    if _undescribed(word):
+        return "not described yet; fix: capture such a host: numalign discover --capture FILE"
+    alike = found(word)
+    if alike:
+        return f"hint: similar: {', '.join(alike[:3])}"
+    meant = nearest_word(word, names(), 0.75)
     return f"hint: similar: {meant}" if meant else "hint: numalign machines lists all"
 
 

@@ -30,6 +30,10 @@ class Changes(NamedTuple):
     """`SIZE[@NODE]=AMOUNT`."""
     memory: str | None = None
     """Of each NUMA node that has memory."""
+    nps: int | None = None
+    """NUMA nodes a socket, as AMD's firmware asks."""
+    snc: int | None = None
+    """NUMA nodes a socket, as Intel's firmware asks."""
 
 
 def changed(machine: Machine, changes: Changes) -> tuple[Machine, tuple[Notice, ...]]:
@@ -38,6 +42,12 @@ def changed(machine: Machine, changes: Changes) -> tuple[Machine, tuple[Notice, 
     Raises:
         InputError: a change cannot be read, or the machine cannot be so.
     """
+    lost = False
+    for count, named in ((changes.nps, "--nps"), (changes.snc, "--snc")):
+        if count is not None:
+            from numalign.sources.machine.firmware import with_nodes
+
+            machine, lost = with_nodes(machine, count, named)
     if changes.memory is not None:
         machine = _with_memory(machine, changes.memory)
     for what, amount, node in _parts(changes.hugepages, "--hugepages", "1Gi@0=16Gi"):
@@ -46,7 +56,10 @@ def changed(machine: Machine, changes: Changes) -> tuple[Machine, tuple[Notice, 
         machine = _with_devices(machine, what, amount, node)
     for finding in machine_checks.errors(machine):
         raise InputError(f"{dotted(finding.path)}: {finding.message}", "--device")
-    odd = machine_checks.warnings(machine)
+    odd = list(machine_checks.warnings(machine))
+    if lost and not changes.devices:
+        text = "on which of the new NUMA nodes the devices are is not told: they give no hints; --device sets it"
+        odd.append(machine_checks.MachineFinding("devices-without-node", ("devices",), text))
     return machine, tuple(Notice(one.code, one.message, dotted(one.path)) for one in odd)
 
 

@@ -394,14 +394,15 @@ def _load_pasted(names: Sequence[str]) -> LoadedMachine:
     """
     from numalign.sources.machine.pasted.machine import told_by
 
-    texts = [_content(name, name) for name in names]
-    for name, text in zip(names, texts, strict=True):
-        if told_by(text.decode("utf-8", "replace"), name) is None:
-            raise InputError("has no output of a tool: several --machine are outputs of one machine", name)
+    texts = [_content(file, file) for file in names]
+    for file, text in zip(names, texts, strict=True):
+        if told_by(text.decode("utf-8", "replace"), file) is None:
+            raise InputError("has no output of a tool: several --machine are outputs of one machine", file)
     stem = os.path.splitext(os.path.basename(names[0]))[0]
-    found = _pasted(b"\n\n".join(texts), ", ".join(names), stem, " and ".join(names))
-    assert found is not None
-    return found
+    pasted = _pasted(b"\n\n".join(texts), ", ".join(names), stem, " and ".join(names))
+    if pasted is None:
+        raise InputError("has no output of a tool that is known here", names[0])
+    return pasted
 
 
 def _has_slices(document: Document) -> bool:

@@ -112,7 +112,9 @@ class _Reading:
         if missing and len(missing) < _MANY_NODES:
             listed = few_of([str(node) for node in missing], 6)
             cure = "export it with HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
-            yield Notice("hwloc-hidden", f"NUMA nodes {listed} are hidden by hwloc, a kubelet has them; {cure}", self.where)
+            yield Notice(
+                "hwloc-hidden", f"NUMA nodes {listed} are hidden by hwloc, a kubelet has them; {cure}", self.where
+            )
 
     def _walk(self, root: Object) -> None:
         stack: list[tuple[Object, int, int, tuple[str, ...]]] = [(root, self.online, -1, ())]

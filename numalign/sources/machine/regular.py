@@ -217,12 +217,12 @@ KEYS: Final = tuple(REGULAR.schema["properties"])
 
 
 def parse_short(text: str) -> dict[str, Any]:
-    """Read the short form into what `regular:` would hold.
+    """Read the short form into what `regular:` would hold; without distances it has the usual ones.
 
     Raises:
         FieldError: a part is no `key=value`, or a key is given twice.
     """
-    data: dict[str, Any] = {}
+    data: dict[str, Any] = {"distances": {}}
     for part in text.split(","):
         key, equals, given = part.partition("=")
         path = _short_path(key.strip())

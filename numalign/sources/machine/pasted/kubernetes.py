@@ -19,29 +19,15 @@ _CPU: Final = re.compile(
     re.ASCII,
 )
 _CONFIG: Final = re.compile(r"Creating Container Manager object based on Node Config.*")
-_SETTINGS: Final = {
-    "CPUManagerPolicy": "cpuManagerPolicy",
-    "TopologyManagerPolicy": "topologyManagerPolicy",
-    "TopologyManagerScope": "topologyManagerScope",
-    "MemoryManagerPolicy": "memoryManagerPolicy",
-    "ExperimentalMemoryManagerPolicy": "memoryManagerPolicy",
-}
-_OPTIONS: Final = {
-    "CPUManagerPolicyOptions": "cpuManagerPolicyOptions",
-    "TopologyManagerPolicyOptions": "topologyManagerPolicyOptions",
-    "ExperimentalCPUManagerPolicyOptions": "cpuManagerPolicyOptions",
-    "ExperimentalTopologyManagerPolicyOptions": "topologyManagerPolicyOptions",
-}
-_FLAG: Final = re.compile(r'FLAG: --([a-z-]+)="([^"\n]+)"')
-_FLAGS: Final = {
-    "cpu-manager-policy": "cpuManagerPolicy",
-    "memory-manager-policy": "memoryManagerPolicy",
-    "topology-manager-policy": "topologyManagerPolicy",
-    "topology-manager-scope": "topologyManagerScope",
-    "reserved-cpus": "reservedSystemCPUs",
-}
+_SETTING: Final = re.compile(
+    r'\b(?:Experimental)?(CPUManagerPolicy|MemoryManagerPolicy|TopologyManager(?:Policy|Scope))"?:"?([A-Za-z-]+)'
+)
+_OPTIONS: Final = re.compile(r'\b(?:Experimental)?((?:CPU|Topology)ManagerPolicyOptions)"?:(?:map\[|\{)([^\]}]+)')
+_FLAG: Final = re.compile(r'FLAG: --((?:cpu|memory|topology)-manager-(?:policy|scope)|reserved-cpus)="([^"\n]+)"')
 _VERSION: Final = re.compile(r'kubeletVersion"?[:=] ?"?v?(1\.\d{1,3})')
-_NODE: Final = re.compile(r"^[ \t]*(?:\"?kind\"?: \"?Node\"?,?[ \t\r]*|Allocatable:[ \t\r]*|allocatable:[ \t\r]*)$", re.M)
+_NODE: Final = re.compile(
+    r"^[ \t]*(?:\"?kind\"?: \"?Node\"?,?[ \t\r]*|Allocatable:[ \t\r]*|allocatable:[ \t\r]*)$", re.M
+)
 _LABEL: Final = re.compile(
     r"^[ \t\"]*(?:Labels:[ \t]*)?((?:[a-z0-9.-]+/)[\w.-]+)\"?[=:][ \t]*\"?([\w.-]*)\"?,?[ \t\r]*$", re.M
 )
@@ -98,8 +84,9 @@ def read_log(text: str, told: Told) -> None:
         return
     told.tools.append(LOG)
     for name, value in flags:
-        if name in _FLAGS:
-            told.kubelet[_FLAGS[name]] = value
+        first, *rest = name.split("-")
+        key = first + "".join(map(str.capitalize, rest))
+        told.kubelet["reservedSystemCPUs" if name == "reserved-cpus" else key] = value
     for line in settings:
         told.kubelet |= _settings(line)
     version = _VERSION.search(text)
@@ -120,20 +107,17 @@ def read_log(text: str, told: Told) -> None:
 
 
 def _settings(line: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, key in _SETTINGS.items():
-        value = re.search(rf'"?\b{name}"?:"?([A-Za-z-]+)', line)
-        if value:
-            found[key] = value[1]
-    for name, key in _OPTIONS.items():
-        value = re.search(rf'"?\b{name}"?:(?:map\[|\{{)([^\]}}]*)', line)
-        pairs = re.findall(r'"?([a-z-]+)"?:"?([\w-]+)', value[1]) if value else []
-        if pairs:
-            found[key] = dict(pairs)
+    found: dict[str, Any] = {_key(name): value for name, value in _SETTING.findall(line)}
+    for name, text in _OPTIONS.findall(line):
+        found[_key(name)] = dict(re.findall(r'"?([a-z-]+)"?:"?([\w-]+)', text))
     reserved = re.search(r'"?ReservedSystemCPUs"?:"?([\d,-]+)"', line)
     if reserved:
         found["reservedSystemCPUs"] = reserved[1]
     return found
+
+
+def _key(name: str) -> str:
+    return name.replace("CPU", "cpu", 1) if name.startswith("CPU") else name[0].lower() + name[1:]
 
 
 def read_node(text: str, told: Told) -> None:

@@ -113,7 +113,9 @@ def _table(tool: str, rows: list[dict[str, str]], told: Told) -> None:
     for column in ("CORE", "SOCKET"):
         if rows and column not in rows[0]:
             raise told.error(f"{tool} has no column {column}: paste the output of `lscpu -p` without a list of columns")
-    online = [row for row in rows if row.get("ONLINE", "yes").lower() not in ("no", "false") and row["CORE"].isdecimal()]
+    online = [
+        row for row in rows if row.get("ONLINE", "yes").lower() not in ("no", "false") and row["CORE"].isdecimal()
+    ]
     if not any(row.get("NODE", "").isdecimal() for row in online):
         told.note("paste-no-numa", f"{tool} names no NUMA nodes: as a kubelet does, each socket is taken as one")
     told.say_rows(tool, [_row(row, tool, told) for row in online])

@@ -11,8 +11,12 @@ from numalign.sources.machine.pasted.told import Told
 from numalign.values import NamedTuple
 
 _MACHINE: Final = re.compile(r"^[ \t]*Machine (?:L#0 )?\(", re.MULTILINE)
-_ITEM: Final = re.compile(r"(Machine|Package|Socket|NUMANode|L3(?:Cache)?|Core|PU)(?:\([\w, ]+\))?(?: (?:P#(\d{1,6})|L#\d+))?(?: \((.*?)\))?$")
-_PCI: Final = re.compile(r"PCI (?:L#\d+ \(busid=)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]).*?\(([\w -]+)\)", re.I)
+_ITEM: Final = re.compile(
+    r"(Machine|Package|Socket|NUMANode|L3(?:Cache)?|Core|PU)(?:\([\w, ]+\))?(?: (?:P#(\d{1,6})|L#\d+))?(?: \((.*?)\))?$"
+)
+_PCI: Final = re.compile(
+    r"PCI (?:L#\d+ \(busid=)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]).*?\(([\w -]+)\)", re.I
+)
 _OS: Final = re.compile(r'(?:Net|OpenFabrics|GPU|CoProc|Block)(?:\([^)]*\))? .*?"([\w.-]+)"')
 _BYTES: Final = re.compile(r"(?:local=)?(\d{1,9})(KB|MB|GB|TB|KiB|MiB|GiB|TiB)\b")
 _SHIFT: Final = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -41,7 +45,9 @@ class _Object(NamedTuple):
     """Which object holds it, by its position; -1: none."""
 
 
-class _PCI_Function(NamedTuple):  # noqa: N801
+class _Function(NamedTuple):
+    """One PCI function."""
+
     address: str
     kind: str
     above: int
@@ -76,13 +82,13 @@ def read_text(text: str, told: Told) -> None:
     told.sockets = dict(enumerate(packages))
     told.cores = tuple(members[index] for index, one in enumerate(objects) if one.kind == "Core")
     told.caches = tuple(members[index] for index, one in enumerate(objects) if one.kind.startswith("L3"))
-    _devices(functions, objects, members, cpus, told)
+    _devices(functions, members, cpus, told)
 
 
-def _tree(text: str) -> tuple[list[_Object], list[_PCI_Function]]:
+def _tree(text: str) -> tuple[list[_Object], list[_Function]]:
     """Read the lines by their indentation; ` + ` puts objects inside each other on one line."""
     objects: list[_Object] = []
-    functions: list[_PCI_Function] = []
+    functions: list[_Function] = []
     stack: list[tuple[int, int]] = []
     for line in text.splitlines():
         depth = len(line) - len(line.lstrip())
@@ -91,7 +97,7 @@ def _tree(text: str) -> tuple[list[_Object], list[_PCI_Function]]:
         above = stack[-1][1] if stack else -1
         found = _PCI.search(line)
         if found:
-            functions.append(_PCI_Function(found[1].lower(), found[2], above, []))
+            functions.append(_Function(found[1].lower(), found[2], above, []))
             continue
         name = _OS.match(line.strip())
         if name and functions:
@@ -138,9 +144,7 @@ def _cpus_of_nodes(objects: list[_Object], members: list[int]) -> dict[int, int]
     return nodes
 
 
-def _devices(
-    functions: list[_PCI_Function], objects: list[_Object], members: list[int], nodes: dict[int, int], told: Told
-) -> None:
+def _devices(functions: list[_Function], members: list[int], nodes: dict[int, int], told: Told) -> None:
     made = []
     for one in functions:
         near = members[one.above] if one.above >= 0 else 0

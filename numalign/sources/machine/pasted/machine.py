@@ -20,7 +20,9 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine.pasted import kubernetes, lscpu, lstopo, matrix, nccl, numactl
 from numalign.sources.machine.pasted.told import Told
 
-_OWN: Final = re.compile(r"^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice\w*|List)\b|apiVersion\"?:[ \t]*\"?numalign/)", re.M)
+_OWN: Final = re.compile(
+    r"^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice\w*|List)\b|apiVersion\"?:[ \t]*\"?numalign/)", re.M
+)
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[[0-9]{0,2}m")
 _QUOTE: Final = re.compile(r"^(?:[ \t]*>)+ ?", re.M)
 _JSON: Final = re.compile(r"^[ \t]*\{", re.M)
@@ -199,9 +201,7 @@ def _caches(told: Told, cores: Sequence[int]) -> tuple[Unit, ...]:
 def _units(sets: Sequence[int], count: int) -> tuple[Unit, ...]:
     """Join neighbours to so many sets."""
     size = len(sets) // count
-    return tuple(
-        Unit(index, _union(sets[index * size : (index + 1) * size])) for index in range(count)
-    )
+    return tuple(Unit(index, _union(sets[index * size : (index + 1) * size])) for index in range(count))
 
 
 def _union(sets: Sequence[int]) -> int:
@@ -233,7 +233,11 @@ def _node_of(device: str, near: tuple[int, ...] | None, told: Told) -> tuple[int
         cpus = told.near_cpus.get(device, 0)
         with_cpus = [node for node, members in told.nodes.items() if members and members == cpus]
     if len(with_cpus) == 1:
-        if near is not None and len(near) == 1 and told.near_cpus.get(device, told.nodes[near[0]]) & told.nodes[near[0]] == 0:
+        if (
+            near is not None
+            and len(near) == 1
+            and told.near_cpus.get(device, told.nodes[near[0]]) & told.nodes[near[0]] == 0
+        ):
             raise told.error(f"{device} is near CPUs that are not on NUMA node {near[0]}: are these of one machine?")
         return (with_cpus[0],)
     if near and len(near) == 1:
@@ -252,5 +256,3 @@ def _functions(told: Told) -> Iterator[PCIFunction]:
     for one in told.functions:
         node = places.get(told.near_gpus.get(one.address, one.address), one.numa_node)
         yield one._replace(numa_node=-1 if node is None else node)
-
-

@@ -1,7 +1,7 @@
 """The matrices of `nvidia-smi topo -m` and `rocm-smi --showtopo`: GPUs and NICs, what joins them, and their NUMA nodes.
 
-Cells that a terminal glued together are read as the words they are. NUMA Affinity tells the node: CPU Affinity is cut at
-the sixth item on some machines, and confined in containers.
+Cells that a terminal glued together are read as the words they are. NUMA Affinity tells the node: CPU Affinity is cut
+at the sixth item on some machines, and confined in containers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from numalign.values import NamedTuple
 
 NVIDIA, AMD = "nvidia-smi topo -m", "rocm-smi --showtopo"
 _NAME: Final = r"GPU\d{1,4}|NIC\d{1,4}|mlx\d?_\w+|(?:hfi|bnxt_re|rdmap|ib)\w*\d"
-_HEADER: Final = re.compile(r"^[ \t|]*((?:CPU Affinity[ \t|]+)?(?:NUMA Affinity[ \t|]+)?GPU0[ \t|]*(?:GPU|NIC|mlx|CPU|NUMA|$).*)$", re.M)
+_HEADER: Final = re.compile(
+    r"^[ \t|]*((?:CPU Affinity[ \t|]+)?(?:NUMA Affinity[ \t|]+)?GPU0[ \t|]*(?:GPU|NIC|mlx|CPU|NUMA|$).*)$", re.M
+)
 _ROW: Final = re.compile(rf"^[ \t|]*({_NAME})[ \t|]+(.*)$", re.M)
 _WORD: Final = re.compile(r"NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|(?<![\w/])X(?![\w/])")
 _LEGEND: Final = re.compile(r"^[ \t]*(NIC\d{1,4}):[ \t]*(\S+)", re.M)

@@ -10,7 +10,9 @@ from numalign.sources.machine.pasted.told import Told
 
 _AVAILABLE: Final = re.compile(r"^[ \t]*available: (\d{1,4}) nodes? \(", re.MULTILINE | re.ASCII)
 _LINE: Final = re.compile(r"^[ \t]*node (\d{1,4}) (cpus|size):[ \t]*(.*?)[ \t]*$", re.MULTILINE | re.ASCII)
-_TABLE: Final = re.compile(r"^[ \t]*node[ \t]+(\d+(?:[ \t]+\d+)*)[ \t]*\n((?:[ \t]*\d+:.*\n?)*)", re.MULTILINE | re.ASCII)
+_TABLE: Final = re.compile(
+    r"^[ \t]*node[ \t]+(\d+(?:[ \t]+\d+)*)[ \t]*\n((?:[ \t]*\d+:.*\n?)*)", re.MULTILINE | re.ASCII
+)
 TOOL: Final = "numactl -H"
 
 
@@ -31,7 +33,9 @@ def read_text(text: str, told: Told) -> None:
         elif re.fullmatch(r"\d{1,12} [MG]B", value, re.ASCII):
             told.memory[int(number)] = int(value[:-3]) << (20 if value.endswith("MB") else 30)
     if len(nodes) != int(available[1]):
-        raise told.error(f"{TOOL} is cut off: it lists {len(nodes)} of {available[1]} NUMA nodes; paste its whole output")
+        raise told.error(
+            f"{TOOL} is cut off: it lists {len(nodes)} of {available[1]} NUMA nodes; paste its whole output"
+        )
     told.say_nodes(TOOL, nodes)
     if not told.memory.keys() >= nodes.keys():
         told.note("paste-cut", f"{TOOL} is cut off: it does not tell the memory of every NUMA node")
