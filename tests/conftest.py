@@ -17,6 +17,7 @@ from tests import packages
 from tests.dice import FEW, MANY
 
 VECTORS = Path(__file__).parent / "vectors"
+PASTES = Path(__file__).parent / "pastes"
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 2 << 30
@@ -41,6 +42,7 @@ settings.load_profile("numalign")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--vectors", default=str(VECTORS), metavar="DIR", help="folder of recorded decisions to judge by")
+    parser.addoption("--pastes", default=str(PASTES), metavar="DIR", help="folder of pasted outputs to judge by")
     parser.addoption("--sysfs", default=None, metavar="DIR", help="folder of captured machines to read as well")
 
 

@@ -202,11 +202,15 @@ _CHANGES: tuple[Decorator, ...] = (
 )
 
 
-def machine_option(*, multiple: bool = False, without: str = "this host") -> Callable[[Command], Command]:
+def machine_option(
+    *, multiple: bool = False, without: str = "this host", cls: type[Flag] = Flag
+) -> Callable[[Command], Command]:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
     text = "A machine file, a bundled machine (see `numalign machines`), a short form, or what tools print of one"
     several = "" if multiple else " (lscpu, topo -m …; several files are one machine)"
-    named = flag("-m", "--machine", metavar="MACHINE", multiple=True, help=f"{text}{several}; without it: {without}.")
+    named = flag(
+        "-m", "--machine", cls=cls, metavar="MACHINE", multiple=True, help=f"{text}{several}; without it: {without}."
+    )
 
     def gather(given: Given) -> None:
         asked = {name: given.pop(name) for name in ("devices", "hugepages", "memory", "nps", "snc")}

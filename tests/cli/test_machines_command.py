@@ -24,7 +24,7 @@ def test_the_table_has_a_line_a_machine() -> None:
 
     assert lines[0].split() == ["NAME", "SOCKETS", "NUMA", "NODES", "CPUS", "MEMORY", "DEVICES", "DESCRIPTION"]
     assert tuple(line.split()[0] for line in lines[1 : lines.index("")]) == bundled.names()
-    assert "dgx-1                       2           2    80   512Gi  4 mellanox.com/ib, 8 nvidia.com/gpu" in output()
+    assert "dgx-1                       2           2    80   512Gi  4 ib, 8 gpu" in output()
 
 
 def test_names_alone() -> None:
@@ -48,6 +48,12 @@ def test_the_list_as_data(read: object) -> None:
         "memory": 512 << 30,
         "devices": {"mellanox.com/ib": 4, "nvidia.com/gpu": 8},
     }
+
+
+def test_a_word_lists_the_machines_it_finds() -> None:
+    assert output("gb200", "-o", "name") == "gb200\n"
+    assert [line.split()[0] for line in output("b200").splitlines()[1:5]] == list(bundled.found("b200"))
+    assert json.loads(output("mi300x", "-o", "json"))["items"][0]["name"] == "nd96isr-mi300x-v5"
 
 
 def test_a_machine_is_printed_as_it_was_written() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import flag, machine_option, output_option, quiet_option
+from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import HostError, InputError, Notice
@@ -15,6 +16,7 @@ from numalign.exit_status import ExitStatus
 from numalign.render.escape import in_yaml
 from numalign.render.json import head
 from numalign.tasks.discover import capture, discover
+from numalign.tasks.requests import MachineName
 from numalign.tasks.setup import load_machine
 from numalign.values import NamedTuple
 
@@ -82,7 +84,7 @@ HARDWARE_VIEW = View[Stopped](
     default="/",
     help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
 )
-@machine_option()
+@machine_option(cls=OwnFlag)
 @flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
 @flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
 @output_option(VIEW, without="a table, or nothing where a file is written")
@@ -119,7 +121,9 @@ def command(
             raise InputError("--machine cannot be used with --sysfs-root and --capture; fix: remove one kind")
         loaded = load_machine(machine)
         tell(loaded.notices)
-        _put(loaded.machine, shown, save, f"--machine {machine} ")
+        changes = machine.flags() if isinstance(machine, MachineName) else []
+        given = shlex.join(word for flag, value in (("machine", machine), *changes) for word in (f"--{flag}", value))
+        _put(loaded.machine, shown, save, f"{given} ")
         return ExitStatus.DONE
     found = _found(sysfs_root, snapshot, device_rules, requested)
     if found.machine is None:

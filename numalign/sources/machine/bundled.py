@@ -56,8 +56,8 @@ def found(word: str) -> tuple[str, ...]:
         return (word,)
     parts = re.findall(r"[a-z0-9.]+", word.lower())
     told = {name: f"{name} {description(name)}".lower() for name in names()} if parts else {}
-    for wanted in (parts, [part for part in parts if re.search("[0-9]", part)]):
-        begins = [re.compile(rf"(?<![a-z0-9]){re.escape(part)}") for part in wanted]
+    for wanted in (parts, [part for part in parts if re.search("[a-z][0-9]", part)]):
+        begins = [re.compile(rf"(?<![a-z0-9]){re.escape(part)}{'(?![a-z])' * part.isalpha()}") for part in wanted]
         fitting = tuple(name for name, text in told.items() if begins and all(one.search(text) for one in begins))
         if fitting:
             return fitting

@@ -222,7 +222,7 @@ def parse_short(text: str) -> dict[str, Any]:
     Raises:
         FieldError: a part is no `key=value`, or a key is given twice.
     """
-    data: dict[str, Any] = {"distances": {}}
+    data: dict[str, Any] = {}
     for part in text.split(","):
         key, equals, given = part.partition("=")
         path = _short_path(key.strip())
@@ -237,6 +237,7 @@ def parse_short(text: str) -> dict[str, Any]:
         if path[-1] in inner:
             raise FieldError((key.strip(),), "duplicate key")
         inner[path[-1]] = _short_value(given.strip())
+    data.setdefault("distances", {})
     return data
 
 

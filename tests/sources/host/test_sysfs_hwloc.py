@@ -26,7 +26,7 @@ KEYS = ("class_id", "vendor", "device")
 def from_xml(name: str) -> Machine:
     data = snapshots.tool_output(name, "lstopo.xml")
     assert data is not None
-    return machine_from_xml(data, f"{name}.xml", name)
+    return machine_from_xml(data, f"{name}.xml", name)[0]
 
 
 @pytest.mark.parametrize("name", snapshots.each(NAMES))
@@ -140,5 +140,5 @@ def test_what_is_no_topology_is_refused(text: str, message: str) -> None:
 
 def test_distances_of_other_nodes_are_none() -> None:
     """They say nothing about the nodes that are there."""
-    machine = machine_from_xml(topology(node(), matrix("7", "10")).encode(), "m.xml", "m")
+    machine, _ = machine_from_xml(topology(node(), matrix("7", "10")).encode(), "m.xml", "m")
     assert [one.distances for one in machine.numa_nodes] == [None]

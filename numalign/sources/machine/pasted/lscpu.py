@@ -27,7 +27,8 @@ def read_text(text: str, told: Told) -> None:
     for key, value in _FIELD.findall(text):
         node = _NODE.fullmatch(key)
         if node:
-            nodes[int(node[1])] = told.cpus("lscpu", value)
+            if nodes.setdefault(int(node[1]), cpus := told.cpus("lscpu", value)) != cpus:
+                raise told.error(f"NUMA node {node[1]} has CPUs {value}, and others above: are these of one machine?")
         else:
             found.setdefault(key, value)
     if "NUMA node(s)" not in found and not ("CPU(s)" in found and "Socket(s)" in found):

@@ -38,7 +38,7 @@ def told_by(text: str, where: str) -> Told | None:
     """
     if _OWN.search(text):
         return None
-    text = _QUOTE.sub("", _ESCAPES.sub("", text.replace("\r", "").replace("\u00a0", " ")))
+    text = plain(text)
     told = Told(where)
     for data in _json(text):
         lscpu.read_json(data, told)
@@ -58,6 +58,11 @@ def told_by(text: str, where: str) -> Told | None:
     if not told.tools and _SOME.search(text):
         told.tools.append("/proc/cpuinfo")
     return told if told.tools else None
+
+
+def plain(text: str) -> str:
+    """Take away what terminals and mails put around an output: quotes, and escapes, also without their first sign."""
+    return _QUOTE.sub("", _ESCAPES.sub("", text.replace("\r", "").replace("\u00a0", " ")))
 
 
 def _json(text: str) -> Iterator[object]:

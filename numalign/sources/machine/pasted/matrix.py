@@ -130,7 +130,6 @@ def _functions(found: Matrix) -> Iterator[PCIFunction]:
         switch, bridge, root = (
             f"{word} with {groups[word][name]}" if name in groups[word] else None for word in BRIDGES
         )
-        outer = bridge if bridge and not (switch and groups["PIX"][name] == groups["PXB"][name]) else None
         yield PCIFunction(
             own,
             "0302" if gpu else "0200",
@@ -138,8 +137,8 @@ def _functions(found: Matrix) -> Iterator[PCIFunction]:
             numa_node=None,
             names=(own,) if own != name.lower() else (),
             root=root,
-            switch=switch or outer,
-            outer_switch=outer if switch else None,
+            switch=switch or bridge,
+            outer_switch=bridge if switch else None,
         )
 
 

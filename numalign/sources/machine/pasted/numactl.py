@@ -44,7 +44,7 @@ def read_text(text: str, told: Told) -> None:
 
 def _cpus(value: str, told: Told) -> int:
     """Read `0 1 2`, or `0-15 (16)` as --cpu-compress prints it."""
-    words = re.sub(r"\(\d+\)", "", value).split()
+    words = re.sub(r"\(\d+\)|,", " ", value).split()
     if all(word.isdecimal() and len(word) < 6 for word in words):
         return from_ids(map(int, words))
     return told.cpus(TOOL, ",".join(words))

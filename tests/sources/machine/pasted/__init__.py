@@ -1,0 +1,1 @@
+"""Tests of `sources/machine/pasted`."""
