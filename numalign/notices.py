@@ -49,6 +49,16 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "setting-ignored": ("note", "remove the setting"),
     "policy-default": ("note", "add --policy single-numa-node"),
     "unknown-gate": ("warning", "remove the feature gate, or name the kubelet with --kubelet-version"),
+    "devices-without-node": ("warning", None),  # the message says what to do
+    "hwloc-hidden": ("warning", None),  # the message says what to do
+    "paste-cut": ("warning", None),  # the message says what to do
+    "paste-no-cores": ("warning", None),  # the message says what to do
+    "paste-no-distances": ("note", None),  # the message says what to do
+    "paste-no-memory": ("warning", None),  # the message says what to do
+    "paste-no-node": ("warning", None),  # the message says what to do
+    "paste-no-numa": ("warning", None),  # the message says what to do
+    "paste-no-sockets": ("warning", None),  # the message says what to do
+    "paste-rounded": ("note", None),  # the message says what to do
     # Nodes in use.
     "node-not-known": ("warning", "name a source that has it, or add flags"),
     "snapshot-incomplete": ("warning", "run the command as root"),

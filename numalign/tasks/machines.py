@@ -15,5 +15,5 @@ def machines(name: str | None = None) -> tuple[BundledMachine, ...]:
     """
     if name is not None:
         bundled.check_known(name)
-    names = bundled.names() if name is None else bundled.found(name)
+    names = bundled.names() if name is None else bundled.meant_by(name)
     return tuple(BundledMachine(load_machine(one).machine, bundled.description(one)) for one in names)

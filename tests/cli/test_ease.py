@@ -68,7 +68,7 @@ def test_an_unknown_topic_names_the_known_ones() -> None:
     ("words", "found"),
     [
         pytest.param(("adm",), ["admit"], id="a command"),
-        pytest.param(("admit", "x.yaml", "--machine", "hgx"), ["hgx-h100"], id="a bundled machine"),
+        pytest.param(("admit", "x.yaml", "--machine", "dgx-a"), ["dgx-a100"], id="a bundled machine"),
         pytest.param(("admit", "--policy", "s"), ["single-numa-node"], id="a policy"),
         pytest.param(("admit", "--scope", ""), ["container", "pod"], id="a scope"),
         pytest.param(

@@ -52,7 +52,7 @@ def test_the_list_as_data(read: object) -> None:
 
 def test_a_word_lists_the_machines_it_finds() -> None:
     assert output("gb200", "-o", "name") == "gb200\n"
-    assert [line.split()[0] for line in output("b200").splitlines()[1:5]] == list(bundled.found("b200"))
+    assert [line.split()[0] for line in output("b200").splitlines()[1:5]] == list(bundled.meant_by("b200"))
     assert json.loads(output("mi300x", "-o", "json"))["items"][0]["name"] == "nd96isr-mi300x-v5"
 
 

@@ -28,7 +28,7 @@ def _file(name: str | None) -> str:
 VIEW = View[str | None](
     document=lambda name: text.machines_document(machines(name)),
     data=lambda name: dump.dump(machines(name)[0].machine) if _is_name(name) else json.machines_json(machines(name)),
-    names=lambda name: bundled.names() if name is None else bundled.found(name),
+    names=lambda name: bundled.names() if name is None else bundled.meant_by(name),
     own={"yaml": lambda name: _file(name) if _is_name(name) else yaml.yaml_text(json.machines_json(machines(name)))},
 )
 

@@ -32,7 +32,7 @@ def check_known(word: str) -> None:
     Raises:
         InputError: there are none.
     """
-    if not found(word) or (word not in names() and _undescribed(word)):
+    if not meant_by(word) or (word not in names() and _undescribed(word)):
         raise InputError(f"no bundled machine has this name; {nearest(word)}", shown(word))
 
 
@@ -47,7 +47,7 @@ def description(name: str) -> str:
     return text(name).partition("\n")[0].removeprefix("# ")
 
 
-def found(word: str) -> tuple[str, ...]:
+def meant_by(word: str) -> tuple[str, ...]:
     """List the machines that a word means: the one of this name, or all whose name or first line tells its models.
 
     A model is a part with digits: `Standard_ND96isr_H100_v5` has three. They count where not all parts are found.
@@ -75,7 +75,7 @@ def nearest(word: str) -> str:
 
     if _undescribed(word):
         return "not described yet; fix: capture such a host: numalign discover --capture FILE"
-    alike = found(word)
+    alike = meant_by(word)
     if alike:
         return f"hint: similar: {', '.join(alike[:3])}"
     meant = nearest_word(word, names(), 0.75)

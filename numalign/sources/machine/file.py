@@ -6,6 +6,7 @@ The description of a file is `MACHINE`; its sections are described in `sections`
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
     from numalign.sources.text.yaml import Document
 
+_OWN: Final = re.compile(
+    rb"^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice|List)|apiVersion\"?:[ \t]*\"?numalign/)", re.M
+)
+"""What no output of a tool has."""
 Devices = Mapping[str, tuple[Device, ...]]
 Links = Mapping[str, tuple[Link, ...]]
 
@@ -380,6 +385,8 @@ def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine
 
 def _pasted(data: bytes, name: str, stem: str, origin: str) -> LoadedMachine | None:
     """Read what tools print of a machine; None: it is none of that."""
+    if _OWN.search(data):
+        return None
     from numalign.sources.machine.pasted.machine import machine_of, told_by
 
     told = told_by(data.decode("utf-8", "replace"), name)

@@ -27,7 +27,7 @@ GPU = "nvidia.com/gpu"
     ],
 )
 def test_a_word_finds_machines(word: str, expected: tuple[str, ...]) -> None:
-    assert bundled.found(word) == expected
+    assert bundled.meant_by(word) == expected
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,6 @@ from numalign.sources.machine import bundled
 from numalign.sources.machine.pasted import kubernetes, lscpu, lstopo, matrix, nccl, numactl
 from numalign.sources.machine.pasted.told import Told
 
-_OWN: Final = re.compile(
-    r"^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice\w*|List)\b|apiVersion\"?:[ \t]*\"?numalign/)", re.M
-)
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[[0-9]{0,2}m")
 _QUOTE: Final = re.compile(r"^(?:[ \t]*>)+ ?", re.M)
 _JSON: Final = re.compile(r"^[ \t]*\{", re.M)
@@ -36,8 +33,6 @@ def told_by(text: str, where: str) -> Told | None:
     Raises:
         InputError: one is cut off, or two contradict each other.
     """
-    if _OWN.search(text):
-        return None
     text = plain(text)
     told = Told(where)
     for data in _json(text):
@@ -131,7 +126,7 @@ def _not_enough(told: Told) -> str:
     text = f"{tools}: which CPUs are on which NUMA node is not told; add {_CPUS} (one more --machine, or below it)"
     labels = (told.node.labels if told.node else None) or {}
     named = [labels[label] for label in kubernetes.MACHINE_LABELS if label in labels]
-    known = [name for label in named for name in bundled.found(label)]
+    known = [name for label in named for name in bundled.meant_by(label)]
     if known:
         return f"{text}; the node is a {named[0]}: --machine {known[0]}"
     return f"{text}; its labels name a {named[0]}" if named else text
