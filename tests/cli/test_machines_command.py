@@ -11,6 +11,9 @@ from click.testing import CliRunner
 from numalign.cli.commands.machines import command
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import from_data, load_machine
+from tests.cli.running import ROOT, in_process
+
+PASTES = ROOT / "tests" / "pastes"
 
 
 def output(*arguments: str) -> str:
@@ -66,3 +69,19 @@ def test_a_machine_in_full() -> None:
 
 def test_quiet_prints_nothing() -> None:
     assert output("-q") == ""
+
+
+@pytest.mark.parametrize("name", bundled.names())
+def test_every_machine_can_be_drawn_and_has_settings_suggested(name: str) -> None:
+    drawn = in_process("discover", "--machine", name, "-o", "svg")
+    assert (drawn.status, "<svg " in drawn.out) == (0, True)
+    assert in_process("config", "suggest", "--machine", name).status == 0
+
+
+def test_several_outputs_are_one_machine_and_their_names_are_given_back() -> None:
+    lscpu, topo = str(PASTES / "two-sockets.lscpu.txt"), str(PASTES / "two-sockets.nvidia-topo.txt")
+    done = in_process("discover", "--machine", lscpu, "--machine", topo, "--memory-per-numa-node", "8Gi")
+    assert done.status == 0
+    assert "SAME SWITCH  COMMON BRIDGE" in done.out
+    assert f"--machine {lscpu} --machine {topo} --memory-per-numa-node 8Gi --save machine.yaml" in done.out
+    assert in_process("discover", "--machine", topo).status == 2

@@ -159,6 +159,15 @@ def test_a_bridge_below_a_root_port_is_no_switch() -> None:
     assert device.root_port == "0000:00:1c.0"
 
 
+def test_the_outermost_switch_is_told_where_it_is_not_the_nearest() -> None:
+    """A GPU behind two levels of switches, and one with a switch of its own on its card; their NIC has one above it."""
+    above = ("pci0000:07", "0000:07:01.0", "0000:08:00.0", "0000:09:00.0")
+    nic = PCIDevice("0000:0a:00.0", path=above)
+    gpu = PCIDevice("0000:0f:00.0", path=(*above, "0000:0d:00.0", "0000:0e:00.0"))
+    assert (nic.switch, nic.outer_switch) == ("0000:08:00.0", None)
+    assert (gpu.switch, gpu.outer_switch) == ("0000:0d:00.0", "0000:08:00.0")
+
+
 def test_addresses_are_ordered_as_numbers() -> None:
     addresses = ["10000:00:00.0", "0000:80:00.0", "0000:09:1f.7", "0000:09:00.0"]
     assert sorted(addresses, key=order) == addresses[::-1]
