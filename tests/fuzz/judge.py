@@ -185,7 +185,9 @@ def _called(case: Case, folder: Path) -> tuple[int, str, str, str]:
     return status, texts[0], texts[1], escaped
 
 
-_LINE = re.compile(r"(error|warning|note|bug|fix|hint|allowed): |  (fix|hint|allowed): |(see|saved|captured|wrote) |\S+: ")
+_LINE = re.compile(
+    r"(error|warning|note|bug|fix|hint|allowed): |  (fix|hint|allowed): |(see|saved|captured|wrote) |\S+: "
+)
 """A line of standard error says what it is, what was done, or which file it is about."""
 
 
