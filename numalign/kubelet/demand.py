@@ -6,10 +6,11 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from numalign.model.pod import Container, ContainerKind, Pod
-from numalign.model.quantity import MILLI, NANO
+from numalign.model.quantity import MILLI, NANO, Quantity
 from numalign.model.resources import CPU, HUGEPAGES, MEMORY, NATIVE, is_memory
 from numalign.values import NamedTuple
 
@@ -155,11 +156,17 @@ def effective(pod: Pod, which: Literal["requests", "limits"]) -> dict[str, int]:
 
     docs/rules/topology-manager.md 11.2: app containers and sidecars are summed, init containers count as peaks.
     """
+    return effective_of(
+        pod.containers, [one.requests if which == "requests" else one.limits for one in pod.containers]
+    )
+
+
+def effective_of(containers: Iterable[Container], given: Iterable[Mapping[str, Quantity]]) -> dict[str, int]:
+    """Add up what is given for each container in the same way."""
     total: dict[str, int] = {}
     sidecars: dict[str, int] = {}
     peaks: dict[str, int] = {}
-    for container in pod.containers:
-        amounts = container.requests if which == "requests" else container.limits
+    for container, amounts in zip(containers, given, strict=True):
         if container.kind == "app":
             for name, quantity in amounts.items():
                 total[name] = total.get(name, 0) + quantity.nano
@@ -189,8 +196,8 @@ def of_node(pod: Pod) -> dict[str, int]:
 
 
 def with_overhead(pod: Pod) -> dict[str, int]:
-    """Return what a pod requests of the node as a whole, in billionths, as the fit check counts it."""
-    total = of_node(pod)
+    """Return what a pod counts for on the node as a whole, in billionths, as the fit check of another pod sees it."""
+    total = of_node(pod) if pod.counted is None else dict(pod.counted)
     for name, quantity in pod.overhead.items():
         total[name] = total.get(name, 0) + quantity.nano
     return total

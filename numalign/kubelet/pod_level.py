@@ -26,7 +26,7 @@ def names_cpu_or_memory(level: PodLevel) -> bool:
 
 def names_a_resource(level: PodLevel) -> bool:
     """Tell whether pod-level resources name `cpu`, `memory` or huge pages: from 1.33 on."""
-    return any(name == CPU or is_memory(name) for name in (*level.requests, *level.limits))
+    return any(map(_is_own, (*level.requests, *level.limits)))
 
 
 def complete_in_1_32(pod: Pod, level: PodLevel) -> PodLevel:
@@ -43,9 +43,30 @@ def complete_in_1_33(pod: Pod, level: PodLevel) -> PodLevel:
     return _with_requests(pod, _with_hugepages(pod, level, lambda _name: True))
 
 
-def complete(pod: Pod, level: PodLevel) -> PodLevel:
+def complete_in_1_34(pod: Pod, level: PodLevel) -> PodLevel:
     """Fill in huge pages that pod-level requests do not name, then requests (6.1): from 1.34 on."""
     return _with_requests(pod, _with_hugepages(pod, level, lambda name: name not in level.requests))
+
+
+def complete(pod: Pod, level: PodLevel) -> PodLevel:
+    """Fill in requests also where no limits are given, then limits where every container has one.
+
+    docs/rules/kubelet-1.37.md 4.2.
+    """
+    if not level.requests and not level.limits:
+        return level
+    level = _with_hugepages(pod, level, lambda name: name not in level.requests)
+    level = _with_requests(pod, level, always=True)
+    limits = dict(level.limits)
+    contained = effective(pod, "limits")
+    for name, amount in level.requests.items():
+        if name not in limits and _is_own(name) and all(name in container.limits for container in pod.containers):
+            limits[name] = max(amount, _quantity(contained[name]), key=lambda one: one.nano)
+    return level._replace(limits=limits)
+
+
+def _is_own(name: str) -> bool:
+    return name == CPU or is_memory(name)
 
 
 def _with_hugepages(pod: Pod, level: PodLevel, may_add: Callable[[str], bool]) -> PodLevel:
@@ -58,8 +79,8 @@ def _with_hugepages(pod: Pod, level: PodLevel, may_add: Callable[[str], bool]) -
     return level._replace(limits=limits)
 
 
-def _with_requests(pod: Pod, level: PodLevel) -> PodLevel:
-    if not level.limits:
+def _with_requests(pod: Pod, level: PodLevel, *, always: bool = False) -> PodLevel:
+    if not level.limits and not always:
         return level
     requests = dict(level.requests)
     for name, nano in effective(pod, "requests").items():

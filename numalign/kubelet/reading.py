@@ -7,10 +7,12 @@ as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from numalign.kubelet import demand
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.pod_level import level_qos
+from numalign.kubelet.resized import Count, by_container, by_spec, by_sum
 from numalign.model.pod import NO_STATUS, Container, Pod, PodLevel
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
@@ -25,14 +27,20 @@ Serve = Callable[[Pod, PodDemand], PodDemand]
 """What the CPU and the Memory Manager make of a pod with pod-level resources: its demand, changed where they do."""
 
 
+Complete = Callable[[Pod, PodLevel], PodLevel]
+"""Fill in pod-level requests and limits as the API server does, with PodLevelResources on."""
+
+
 class PodReading(NamedTuple):
     """The parts of reading a pod. What hangs on feature gates is made from them when the kubelet starts."""
 
     see: Callable[[Pod], Pod]
     """What the kubelet knows of the manifest."""
     requests: Callable[[Gates], Requests]
-    complete: Callable[[Pod, PodLevel], PodLevel]
-    """Fill in pod-level requests and limits as the API server does, with PodLevelResources on."""
+    complete: Callable[[Gates], Complete]
+    decides: Callable[[Gates], Callable[[PodLevel], bool]]
+    """Tell whether pod-level resources decide the QoS class; else the containers do."""
+    counted: Callable[[Gates], Count]
     is_pod_level: Callable[[PodLevel], bool]
     """Tell whether pod-level resources make a pod one that the managers treat as such."""
     serve: Callable[[Gates], Serve]
@@ -45,6 +53,9 @@ class PodReader(NamedTuple):
 
     reading: PodReading
     requests: Requests
+    complete: Complete
+    decides: Callable[[PodLevel], bool]
+    counted: Count
     serve: Serve
     leaves_claimed: bool
     pod_level_resources: bool
@@ -60,12 +71,16 @@ class PodReader(NamedTuple):
         asked = demand.read_demand(_with_requests(pod, self.requests))
         if served:
             asked = self.serve(pod, asked)
+        if pod.status is not NO_STATUS:
+            pod = pod._replace(counted=self.counted(pod))
         return pod, _claimed(pod, asked) if self.leaves_claimed and pod.status.claimed else asked
 
     def _completed(self, pod: Pod, level: PodLevel) -> Pod:
-        """Fill in the pod-level resources; they alone decide the QoS class (6.2)."""
-        level = self.reading.complete(pod, level)
-        return pod._replace(level=level, qos=pod.status.qos or level_qos(level))
+        """Fill in the pod-level resources, unless an API server did; as a rule they alone decide the class (6.2)."""
+        if not pod.created:
+            level = self.complete(pod, level)
+        qos = pod.status.qos or (level_qos(level) if self.decides(level) else pod.qos)
+        return pod._replace(level=level, qos=qos)
 
 
 def reader(reading: PodReading, gates: Gates) -> PodReader:
@@ -73,6 +88,9 @@ def reader(reading: PodReading, gates: Gates) -> PodReader:
     return PodReader(
         reading=reading,
         requests=reading.requests(gates),
+        complete=reading.complete(gates),
+        decides=reading.decides(gates),
+        counted=reading.counted(gates),
         serve=reading.serve(gates),
         leaves_claimed=reading.claimed(gates),
         pod_level_resources=gates("PodLevelResources"),
@@ -131,10 +149,10 @@ def requests_of_status(gates: Gates) -> Requests:
 
 
 def _of_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
-    allocated = pod.status.containers.get(container.name)
-    if allocated is None and container.kind == "sidecar":
-        allocated = pod.status.init_containers.get(container.name)
-    return container.requests if allocated is None else allocated
+    said = pod.status.containers.get(container.name)
+    if said is None and container.kind == "sidecar":
+        said = pod.status.init_containers.get(container.name)
+    return container.requests if said is None else said.allocated or {}
 
 
 def requests_of_app_status(gates: Gates) -> Requests:
@@ -143,4 +161,22 @@ def requests_of_app_status(gates: Gates) -> Requests:
 
 
 def _of_app_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
-    return pod.status.containers.get(container.name, container.requests)
+    said = pod.status.containers.get(container.name)
+    return container.requests if said is None else said.allocated or {}
+
+
+def counted_by_spec(_gates: Gates) -> Count:
+    """Count pods beside others by their specs: up to 1.32."""
+    return by_spec
+
+
+def counted_by_container(gates: Gates) -> Count:
+    """Count the largest amounts of each container: 1.33 to 1.36."""
+    return by_container if gates("InPlacePodVerticalScaling") else by_spec
+
+
+def counted_by_sum(gates: Gates) -> Count:
+    """Count the largest sum: from 1.37 on."""
+    if not gates("InPlacePodVerticalScaling"):
+        return by_spec
+    return partial(by_sum, of_pods=gates("InPlacePodLevelResourcesVerticalScaling"))

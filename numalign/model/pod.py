@@ -38,17 +38,30 @@ class PodLevel(NamedTuple):
     limits: Mapping[str, Quantity] = {}
 
 
+class ResizeStatus(NamedTuple):
+    """What a status says of the amounts of a container, or of a pod as a whole, that may be resized in place."""
+
+    allocated: Mapping[str, Quantity] | None = None
+    """`allocatedResources`: what the kubelet has set aside; None: the status does not say."""
+    actuated: Mapping[str, Quantity] | None = None
+    """`resources.requests`: what is in force; None: the status does not say."""
+
+
 class PodStatus(NamedTuple):
-    """What a pod's status says that a kubelet reads at admission; a new pod has none of it."""
+    """What a pod's status says that a kubelet or a scheduler reads; a new pod has none of it."""
 
     qos: QoS | None = None
     """`status.qosClass`; it beats every computed class."""
-    containers: Mapping[str, Mapping[str, Quantity]] = {}
-    """Name -> `allocatedResources` of `status.containerStatuses`; empty where the entry has none."""
-    init_containers: Mapping[str, Mapping[str, Quantity]] = {}
+    containers: Mapping[str, ResizeStatus] = {}
+    """Container -> what `status.containerStatuses` says."""
+    init_containers: Mapping[str, ResizeStatus] = {}
     """The same of `status.initContainerStatuses`."""
     claimed: frozenset[tuple[str, str]] = frozenset()
     """(container, resource) pairs of extended resources that come from a ResourceClaim (`requestMappings`)."""
+    level: ResizeStatus = ResizeStatus()
+    """The same of the pod as a whole."""
+    infeasible: bool = False
+    """The node can never carry out the resize that the spec asks for (condition `PodResizePending`)."""
 
 
 NO_STATUS = PodStatus()
@@ -73,6 +86,8 @@ class Pod(NamedTuple):
     level: PodLevel | None = None
     """Pod-level resources; None: the manifest has none. `qos` above is what the containers alone make of the pod."""
     status: PodStatus = NO_STATUS
+    counted: Mapping[str, int] | None = None
+    """What it counts for beside other pods where its status, too, decides: billionths, without overhead."""
 
     @property
     def full_name(self) -> str:

@@ -19,7 +19,7 @@ from numalign.kubelet.releases.table import first_with_option
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start import reservation as reserving
 from numalign.kubelet.start.check import check_start
-from numalign.kubelet.start.feature_gates import bad_gates
+from numalign.kubelet.start.feature_gates import bad_gates, gate_of, unmet_gates
 from numalign.kubelet.topology import options as topology
 from numalign.kubelet.topology.options import MAX_NODES, POLICIES, SCOPES
 from numalign.model import cpuset
@@ -166,17 +166,14 @@ def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     if bad:
         rest = {name: value for name, value in given.items() if name not in bad}
         yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
-    on = kubelet.gates_with(given)
-    for name, needed in kubelet.needs.items():
-        off = [other for other in needed if not on(other)]
-        if on(name) and off:
-            yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
+    for name, off in unmet_gates(kubelet, given).items():
+        yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
 
 
 def _why_bad(kubelet: Kubelet, bad: Iterable[str]) -> str:
     """Say what is wrong with each gate: it is locked, or not there, perhaps only misspelt."""
-    locked = [name for name in bad if name in kubelet.gates]
-    unknown = [f"{name}{_meant(kubelet, name)}" for name in bad if name not in kubelet.gates]
+    locked = [name for name in bad if gate_of(kubelet, name)]
+    unknown = [f"{name}{_meant(kubelet, name)}" for name in bad if not gate_of(kubelet, name)]
     parts = [f"this release has no feature gate {', '.join(unknown)}"] if unknown else []
     return "; ".join([*parts, *(f"{name} is locked in this release" for name in locked)])
 

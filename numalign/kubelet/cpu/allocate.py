@@ -18,6 +18,7 @@ def allocate(
     """Give a container its exclusive CPUs and return the next state.
 
     The removal of stale state that comes first (7.1) is the caller's `state.remove_stale`. A failure changes nothing.
+    Who has CPUs already keeps them, before any check (docs/rules/kubelet-1.37.md 3.1).
 
     Args:
         manager: the static facts.
@@ -33,16 +34,26 @@ def allocate(
     # 7.2
     if not container.cpus or not manager.static:
         return state
-    # 7.3: comes before the look at an existing assignment
-    if manager.options.full_pcpus_only:
-        check_full_cores(manager, state, container.cpus)
     # 7.4: the size of what is there is not compared
     held = state.assigned(pod.uid, container.name)
     if held is not None:
         return keep(state, pod.uid, container, held)
+    # 7.3
+    if manager.options.full_pcpus_only:
+        check_full_cores(manager, state, container.cpus)
     # 7.5, 7.6
     free = state.default & ~manager.reserved | state.reusable(pod.uid)
     return assign(state, pod.uid, container, choose(manager, free, container.cpus, hint.numa_affinity))
+
+
+def allocate_until_1_36(
+    manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
+) -> CPUState:
+    """Do the same, but check whole cores before the look at an existing assignment. Errors as in `allocate`."""
+    if container.cpus and manager.static and manager.options.full_pcpus_only:
+        if state.assigned(pod.uid, container.name) is not None:
+            check_full_cores(manager, state, container.cpus)
+    return allocate(manager, state, pod, container, hint)
 
 
 def check_full_cores(manager: CPUManager, state: CPUState, request: int) -> None:

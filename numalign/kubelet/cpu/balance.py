@@ -52,6 +52,13 @@ class Search(NamedTuple):
         """Return the score of a list that sums up to what stays free, from its sum of squares."""
         return score(squares, sum(self.before) - self.need, len(self.before))
 
+    def within(self, combination: Positions) -> Search:
+        """Lower the share to what each node of a combination has in whole groups (docs/rules/kubelet-1.37.md 3)."""
+        share = min(self.share, *[self.free[position] // self.group * self.group for position in combination])
+        if share == self.share:
+            return self
+        return self._replace(share=share, groups=(self.need - share * self.size) // self.group)
+
 
 class Balance(NamedTuple):
     """The *effective* result of a search (8.30): positions of Z."""
@@ -60,7 +67,7 @@ class Balance(NamedTuple):
     remainder: Positions
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What the best remainder list of one combination leaves; both lists are indices into the combination."""
 
     score: int
@@ -106,36 +113,47 @@ def best_balance(search: Search) -> Balance | None:
     """
     free, size = search.free, search.size
     candidates = [position for position in range(len(free)) if free[position] >= search.share]
-    _refuse_endless(search, len(candidates))
+    refuse_endless(search, len(candidates))
     distinct = len(search.before) == len(free)
     may_hang = search.groups > 0 and (not distinct or any(amount % search.group for amount in free))
-    known: dict[Positions, _Outcome] = {}
-    best: _Outcome | None = None
+    known: dict[Positions, Outcome] = {}
+    best: Outcome | None = None
     winner: Positions = ()
     bar = _bar(search, candidates)
     for combination in combinations(candidates, size):
-        if not _has_enough(search, combination):
+        if not has_enough(search, combination):
             continue
         key = tuple([free[position] for position in combination]) if distinct else combination
         outcome = known.get(key)
         if outcome is None:
-            rest, squares = _after_share(search, combination)
+            rest, squares = after_share(search, combination)
             if may_hang:
-                _refuse_hang(search, rest, combination)
-            if search.score(_lower_bound(search, rest, squares, combination)) >= bar:
+                refuse_hang(search, rest, combination)
+            if search.score(lower_bound(search, rest, squares, combination)) >= bar:
                 continue
-            outcome = known[key] = _evaluate(search, rest, squares, combination)
+            outcome = known[key] = evaluate(search, rest, squares, combination)
         if outcome.score < bar:
             best, winner, bar = outcome, combination, outcome.score
             if bar == 0:
                 break
     if best is None:
         return None
-    last = _successor(winner, len(free)) if best.score == 0 else _last_with(winner[: stable(size)], size, len(free))
-    return Balance(
-        last if last[: stable(size)] == winner[: stable(size)] else winner,
-        _effective_remainder(winner, best),
-    )
+    return effective(search, winner, best, stopped=best.score == 0)
+
+
+def effective(search: Search, winner: Positions, outcome: Outcome, *, stopped: bool) -> Balance:
+    """Return what the kubelet finds stored when the search is over (8.30).
+
+    Args:
+        search: the search.
+        winner: the best combination.
+        outcome: what is best in it.
+        stopped: the visit after the winner's ended the search.
+    """
+    size, count = search.size, len(search.free)
+    kept = stable(size)
+    last = _successor(winner, count) if stopped else _last_with(winner[:kept], size, count)
+    return Balance(last if last[:kept] == winner[:kept] else winner, _effective_remainder(winner, outcome))
 
 
 def stable(length: int) -> int:
@@ -158,7 +176,7 @@ def _last_with(prefix: Positions, size: int, count: int) -> Positions:
     return (*prefix, *range(count - size + len(prefix), count))
 
 
-def _effective_remainder(combination: Positions, outcome: _Outcome) -> Positions:
+def _effective_remainder(combination: Positions, outcome: Outcome) -> Positions:
     """Turn a remainder list into positions of Z, overwritten by the last visited one (8.30)."""
     source, remainder = outcome.source, outcome.remainder
     kept = stable(len(remainder))
@@ -166,7 +184,7 @@ def _effective_remainder(combination: Positions, outcome: _Outcome) -> Positions
     return tuple([combination[index] for index in (*remainder[:kept], *tail)])
 
 
-def _refuse_endless(search: Search, candidates: int) -> None:
+def refuse_endless(search: Search, candidates: int) -> None:
     visits = comb(candidates, search.size)
     if visits > MAX_COMBINATIONS or (search.groups and visits << search.size > MAX_VISITS):
         raise KubeletHangError(
@@ -174,7 +192,7 @@ def _refuse_endless(search: Search, candidates: int) -> None:
         )
 
 
-def _has_enough(search: Search, combination: Positions) -> bool:
+def has_enough(search: Search, combination: Positions) -> bool:
     """Check steps 2 and 3 of 8.24: CPUs, each node counted once; then whole groups, position by position."""
     free, group = search.free, search.group
     if sum([free[position] // group for position in combination]) * group < search.need:
@@ -183,7 +201,7 @@ def _has_enough(search: Search, combination: Positions) -> bool:
     return len(nodes) == len(combination) or sum(search.before[node] for node in nodes) >= search.need
 
 
-def _after_share(search: Search, combination: Positions) -> tuple[list[int], int]:
+def after_share(search: Search, combination: Positions) -> tuple[list[int], int]:
     """Take the share from each node: what every node has left then, and the sum of squares (8.24 step 5)."""
     rest = list(search.before)
     for position in combination:
@@ -191,7 +209,7 @@ def _after_share(search: Search, combination: Positions) -> tuple[list[int], int
     return rest, sum([amount * amount for amount in rest])
 
 
-def _lower_bound(search: Search, rest: Sequence[int], squares: int, combination: Positions) -> int:
+def lower_bound(search: Search, rest: Sequence[int], squares: int, combination: Positions) -> int:
     """Bound the sum of squares from below: as if every group could come from the fullest node."""
     fullest = max([rest[search.nodes[position]] for position in combination])
     return squares - search.groups * search.group * (2 * fullest - search.group)
@@ -203,29 +221,29 @@ def _bar(search: Search, candidates: Sequence[int]) -> int:
     On most machines Z ascends by free CPUs, so that the last combination is the best or nearly so.
     """
     last = tuple(candidates[-search.size :])
-    if len(last) < search.size or not _has_enough(search, last):
+    if len(last) < search.size or not has_enough(search, last):
         return NO_SCORE
-    return _evaluate(search, *_after_share(search, last), last).score + 1
+    return evaluate(search, *after_share(search, last), last).score + 1
 
 
-def _evaluate(search: Search, rest: Sequence[int], squares: int, combination: Positions) -> _Outcome:
+def evaluate(search: Search, rest: Sequence[int], squares: int, combination: Positions) -> Outcome:
     """Find the nodes that give the remainder so that the rest is most even (8.24 step 6, 8.25)."""
     if search.groups == 0:
-        return _Outcome(search.score(squares), (), ())
+        return Outcome(search.score(squares), (), ())
     group = search.group
     order = [search.nodes[position] for position in combination]
     source = tuple([index for index, node in enumerate(order) if rest[node] >= group])
-    best = _Outcome(NO_SCORE, source, ())
+    best = Outcome(NO_SCORE, source, ())
     least = NO_SCORE
     for size in range(len(source), 0, -1):
         for chosen in combinations(source, size):
             givers = [order[index] for index in chosen]
-            # Enough CPUs, but not enough groups: that is where the kubelet hangs, and `_refuse_hang` was there before.
+            # Enough CPUs, but not enough groups: that is where the kubelet hangs, and `refuse_hang` was there before.
             if sum([rest[node] // group for node in set(givers)]) < search.groups:
                 continue
             left = squares - _gain(search, rest, givers)
             if left < least and search.score(left) < best.score:
-                best, least = _Outcome(search.score(left), source, chosen), left
+                best, least = Outcome(search.score(left), source, chosen), left
     return best
 
 
@@ -245,7 +263,7 @@ def _gain(search: Search, rest: Sequence[int], givers: Sequence[int]) -> int:
     return gain
 
 
-def _refuse_hang(search: Search, rest: Sequence[int], combination: Positions) -> None:
+def refuse_hang(search: Search, rest: Sequence[int], combination: Positions) -> None:
     """Look for a remainder list with enough CPUs but not enough whole groups, which the kubelet goes round for ever.
 
     For every number of groups below the wanted one: which nodes with so many groups have most CPUs (8.31)?

@@ -17,8 +17,18 @@ from numalign.model.cpuset import CPUSet
 from numalign.model.machine import Unit
 
 
-def take_distributed(topology: CPUTopology, free: CPUSet, n: int, group: int) -> CPUSet:
+def take_distributed(
+    topology: CPUTopology, free: CPUSet, n: int, group: int, *, one_socket: bool = False, share_again: bool = True
+) -> CPUSet:
     """Take `n` of the `free` CPUs in groups of `group`, evenly from as few NUMA nodes as will do.
+
+    Args:
+        topology: the machine.
+        free: what there is to take from.
+        n: how many.
+        group: how many belong together.
+        one_socket: nodes of one socket win over all others (docs/rules/kubelet-1.37.md 3.2).
+        share_again: nodes that have less than their share lower it for all (docs/rules/kubelet-1.37.md 3.3).
 
     Raises:
         AllocationError: there are not enough, or the kubelet's accounts do not add up (8.28, 8.30).
@@ -40,8 +50,15 @@ def take_distributed(topology: CPUTopology, free: CPUSet, n: int, group: int) ->
     groups_needed = ceil_div(n, group)
     for size in range(ceil_div(groups_needed, groups_per_node), min(groups_needed, len(numbers)) + 1):
         search = plan(amounts, nodes, n, group, size)
-        balance = best_balance(search)
+        if one_socket:
+            from numalign.kubelet.cpu.one_socket import best_in_one_socket
+
+            balance = best_in_one_socket(search, [{unit.id for unit in topology.sockets_of_node[one.id]} for one in order])
+        else:
+            balance = best_balance(search)
         if balance is not None:
+            if share_again:
+                search = search.within(balance.combination)
             givers = [order[position] for position in balance.combination]
             extra = [order[position] for position in balance.remainder]
             return _claim(topology, working, search, givers, extra)

@@ -8,7 +8,7 @@ shared pool and not reserved; *exclusive* CPUs belong to one container.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Literal
 
@@ -33,6 +33,23 @@ from numalign.values import NamedTuple
 
 CPUPolicy = Literal["none", "static"]
 
+Distribute = Callable[[CPUTopology, CPUPolicyOptions, CPUSet, int, int], CPUSet]
+"""(machine, options, free CPUs, how many, how many belong together) -> CPUs spread over NUMA nodes."""
+
+
+def distribute(topology: CPUTopology, options: CPUPolicyOptions, free: CPUSet, n: int, group: int) -> CPUSet:
+    """Spread over NUMA nodes, of one socket if that is asked for and can be. Errors as in `take`."""
+    from numalign.kubelet.cpu.distributed import take_distributed
+
+    return take_distributed(topology, free, n, group, one_socket=options.align_by_socket)
+
+
+def distribute_until_1_36(topology: CPUTopology, _options: CPUPolicyOptions, free: CPUSet, n: int, group: int) -> CPUSet:
+    """Spread over NUMA nodes, whatever their sockets. Errors as in `take`."""
+    from numalign.kubelet.cpu.distributed import take_distributed
+
+    return take_distributed(topology, free, n, group, share_again=False)
+
 
 class CPUManager(NamedTuple):
     """What stays the same while the kubelet runs."""
@@ -48,6 +65,8 @@ class CPUManager(NamedTuple):
     """Element k: CPUs of the k + 1 biggest NUMA nodes together."""
     partial_fit: PartialFit = exact_fit
     """What an uncore cache gives for less than the whole cache."""
+    distribute: Distribute = distribute
+    """How CPUs are spread over NUMA nodes."""
 
     @property
     def static(self) -> bool:
@@ -71,7 +90,7 @@ class CPUManager(NamedTuple):
             AllocationError: it cannot be done.
             KubeletHangError: the kubelet would search for ever (8.31).
         """
-        return take(self.topology, self.options, free, n, self.partial_fit)
+        return take(self.topology, self.options, free, n, self.partial_fit, self.distribute)
 
     def minimal_width(self, request: int) -> int:
         """How few NUMA nodes could hold a request on an empty machine: minSize of 6.3."""
@@ -90,6 +109,7 @@ def start(
     reservation_nano: int | None,
     waive_reservation: bool = False,
     partial_fit: PartialFit = exact_fit,
+    distribute: Distribute = distribute,
 ) -> CPUManager:
     """Start the CPU Manager (rows 6 and 8 of docs/rules/kubelet-files.md 56 are `options.check_gate` and this).
 
@@ -104,6 +124,7 @@ def start(
         reservation_nano: R of 2.3 in billionths of a CPU; None: no CPU is reserved anywhere.
         waive_reservation: let nothing be reserved, as on numalign's ideal node (the kubelet would not).
         partial_fit: see `CPUManager`.
+        distribute: see `CPUManager`.
 
     Raises:
         StartError: the kubelet would not start; the text is its own.
@@ -119,7 +140,7 @@ def start(
     try:
         known = read_options(options or {}, gates, levels)
         check_align_by_socket(known, topology_policy, topology)
-        unreserved = CPUManager("static", known, topology, partial_fit=partial_fit)
+        unreserved = CPUManager("static", known, topology, partial_fit=partial_fit, distribute=distribute)
         reserved = _reserved_cpus(unreserved, reserved, number)
     except StartError as error:
         raise StartError(f"new static policy error: {error.message}") from None
@@ -179,6 +200,7 @@ def take(
     free: CPUSet,
     n: int,
     partial_fit: PartialFit = exact_fit,
+    distribute: Distribute = distribute,
 ) -> CPUSet:
     """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
 
@@ -188,16 +210,14 @@ def take(
         free: what there is to take from.
         n: how many.
         partial_fit: what an uncore cache gives for a rest that is less than the whole cache.
+        distribute: how they are spread over NUMA nodes.
 
     Raises:
         AllocationError: it cannot be done.
         KubeletHangError: the kubelet would search for ever (8.31).
     """
     if options.distribute_cpus_across_numa:
-        from numalign.kubelet.cpu.distributed import take_distributed
-
-        group = topology.cpus_per_core if options.full_pcpus_only else 1
-        return take_distributed(topology, free, n, group)
+        return distribute(topology, options, free, n, topology.cpus_per_core if options.full_pcpus_only else 1)
     return take_packed(
         topology,
         free,

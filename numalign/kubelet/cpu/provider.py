@@ -5,7 +5,7 @@ from __future__ import annotations
 from numalign.kubelet.cpu import hints
 from numalign.kubelet.cpu.allocate import allocate
 from numalign.kubelet.cpu.hints import container_hints
-from numalign.kubelet.cpu.manager import CPUManager
+from numalign.kubelet.cpu.manager import CPUManager, Distribute, distribute, distribute_until_1_36
 from numalign.kubelet.cpu.manager import start as start_manager
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove_pod
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit, fit_of_whole_cores
@@ -20,19 +20,28 @@ def start(given: StartInput) -> CPUManager:
     Raises:
         StartError: the kubelet would not start.
     """
-    return _start(given, exact_fit)
+    return _start(given, exact_fit, distribute)
 
 
-def start_until_1_33(given: StartInput) -> CPUManager:
-    """Start the manager of a kubelet in which uncore caches give whole cores only.
+def start_until_1_36(given: StartInput) -> CPUManager:
+    """Start the manager of a kubelet that spreads CPUs over NUMA nodes whatever their sockets.
 
     Raises:
         StartError: the kubelet would not start.
     """
-    return _start(given, fit_of_whole_cores)
+    return _start(given, exact_fit, distribute_until_1_36)
 
 
-def _start(given: StartInput, partial_fit: PartialFit) -> CPUManager:
+def start_until_1_33(given: StartInput) -> CPUManager:
+    """Start the manager of a kubelet in which, beside that, uncore caches give whole cores only.
+
+    Raises:
+        StartError: the kubelet would not start.
+    """
+    return _start(given, fit_of_whole_cores, distribute_until_1_36)
+
+
+def _start(given: StartInput, partial_fit: PartialFit, distribute: Distribute) -> CPUManager:
     reserved = given.reservation.get("cpu")
     return start_manager(
         given.machine,
@@ -45,6 +54,7 @@ def _start(given: StartInput, partial_fit: PartialFit) -> CPUManager:
         reservation_nano=reserved.nano if reserved else None,
         waive_reservation=given.waive_cpu_reservation,
         partial_fit=partial_fit,
+        distribute=distribute,
     )
 
 

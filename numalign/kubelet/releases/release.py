@@ -28,6 +28,8 @@ Version = tuple[int, int]
 
 Stage = Literal["alpha", "beta", "GA", "deprecated"]
 
+STAGES: Final[Mapping[str, Stage]] = {"a": "alpha", "b": "beta", "g": "GA", "d": "deprecated"}
+"""A stage by its letter."""
 
 OPTIONS: Final[Mapping[str, Option]] = {row.name: row for row in (*CPU_OPTIONS, *TOPOLOGY_OPTIONS)}
 """The policy options of every release."""
@@ -45,6 +47,16 @@ class Gate(NamedTuple):
     stage: Stage
     locked: bool = False
     """It cannot be set to anything but its default."""
+
+
+def switched(gates: Mapping[str, Gate], given: Mapping[str, bool]) -> Callable[[str], bool]:
+    """Return what tells whether a feature gate is on, where some are set by hand."""
+    on = {name: gate.default for name, gate in gates.items()}
+    for group, stage in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
+        if group in given:
+            on |= {name: given[group] for name, gate in gates.items() if gate.stage == stage and not gate.locked}
+    on |= given
+    return lambda name: on.get(name, False)
 
 
 Combine = Callable[[str, Sequence[TopologyHint], int], TopologyHint]
@@ -92,12 +104,7 @@ class Kubelet(NamedTuple):
 
     def gates_with(self, given: Mapping[str, bool]) -> Callable[[str], bool]:
         """Return what tells whether a feature gate is on, where some are set by hand."""
-        gates = {name: gate.default for name, gate in self.gates.items()}
-        for group, stage in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
-            if group in given:
-                gates |= {name: given[group] for name, gate in self.gates.items() if gate.stage == stage}
-        gates |= given
-        return lambda name: gates.get(name, False)
+        return switched(self.gates, given)
 
     def levels(self, manager: Manager) -> dict[str, Level]:
         """Return the options of a manager that exist, and their levels."""

@@ -5,10 +5,10 @@ Names of new gates are in `start.feature_gates`, what changed with claims in `dr
 
 from __future__ import annotations
 
-from numalign.kubelet.cpu.provider import start as start_cpu
+from numalign.kubelet.cpu.provider import start_until_1_36 as start_cpu_until_1_36
 from numalign.kubelet.device.provider import start as start_devices
-from numalign.kubelet.pod_level import as_a_whole, as_containers, complete, complete_in_1_33, names_a_resource, skipped
-from numalign.kubelet.reading import Gates, PodReading, Serve, requests_of_spec, requests_of_status
+from numalign.kubelet.pod_level import as_a_whole, as_containers, complete_in_1_33, complete_in_1_34, names_a_resource, skipped
+from numalign.kubelet.reading import Gates, PodReading, Serve, counted_by_container, requests_of_spec, requests_of_status
 from numalign.kubelet.releases.release import (
     Change,
     Gate,
@@ -32,7 +32,7 @@ def _lower_case(kubelet: Kubelet) -> Kubelet:
 
 
 def _exact_fit(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu))
+    return kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu_until_1_36))
 
 
 def _skip_with_gate(gates: Gates) -> Serve:
@@ -102,7 +102,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="read from the spec; with InPlacePodVerticalScaling from `allocatedResources` of app containers",
         newer="read from `allocatedResources` of the status, where there is one",
         concerns="the kubelet restarts with resized pods",
-        apply=with_reading(lambda reading: reading._replace(requests=requests_of_status)),
+        apply=with_reading(lambda reading: reading._replace(requests=requests_of_status, counted=counted_by_container)),
     ),
     Change(
         topic="pod-level huge pages",
@@ -110,7 +110,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="pod-level resources are cpu and memory",
         newer="huge pages too; limits that only containers name are filled in",
         concerns="pods carry `spec.resources`, with the gate PodLevelResources on",
-        apply=with_reading(lambda reading: reading._replace(complete=complete_in_1_33, is_pod_level=names_a_resource)),
+        apply=with_reading(lambda reading: reading._replace(complete=lambda _gates: complete_in_1_33, is_pod_level=names_a_resource)),
     ),
     Change(
         topic="setting mergeDefaultEvictionSettings",
@@ -156,7 +156,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="containers' limits are filled in, whatever the pod requests",
         newer="not where the pod-level requests name that page size",
         concerns="pods request huge pages in `spec.resources`",
-        apply=with_reading(lambda reading: reading._replace(complete=complete)),
+        apply=with_reading(lambda reading: reading._replace(complete=lambda _gates: complete_in_1_34)),
     ),
     gate_switched_on(
         (1, 34), "DynamicResourceAllocation", "you use claims; placement by plugins stays the same", stage="GA"

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable
 from functools import cache
 
 from numalign.errors import InputError
-from numalign.kubelet.releases import EXACT, NEWEST, OLDEST
+from numalign.kubelet.releases import EXACT, NEWEST, OLDEST, PUBLISHED
 from numalign.kubelet.releases.release import OPTIONS, Change, Kubelet, Version, version_text
 from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
+from numalign.kubelet.releases.since_1_37 import PUBLISHED_CHANGES
 from numalign.kubelet.releases.v1_32 import V1_32
 
 
@@ -21,7 +22,7 @@ def all_changes() -> tuple[Change, ...]:
     """List every change since the first kubelet, oldest first."""
     from numalign.kubelet.releases.until_1_31 import CHANGES
 
-    return CHANGES + NEWER_CHANGES
+    return CHANGES + NEWER_CHANGES + PUBLISHED_CHANGES
 
 
 def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet:
@@ -35,9 +36,9 @@ def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet
 
 @cache
 def kubelet(version: Version) -> Kubelet:
-    """Return the kubelet of a release from `OLDEST` to `NEWEST`."""
+    """Return the kubelet of a release from `OLDEST` to `PUBLISHED`."""
     if version >= EXACT:
-        return fold(V1_32, version, NEWER_CHANGES)
+        return fold(V1_32, version, NEWER_CHANGES + PUBLISHED_CHANGES)
     return without(version, ())
 
 
@@ -57,9 +58,19 @@ def is_history(version: Version) -> bool:
     return version < EXACT
 
 
+def is_published(version: Version) -> bool:
+    """Tell whether a release is known from published changes alone: no kubelet of it was recorded."""
+    return version > NEWEST
+
+
 def exact_kubelets() -> list[Kubelet]:
     """List the kubelets of the releases that were recorded, oldest first."""
-    return [kubelet((1, minor)) for minor in range(EXACT[1], NEWEST[1] + 1)]
+    return [one for one in known_kubelets() if not is_published(one.version)]
+
+
+def known_kubelets() -> list[Kubelet]:
+    """List the kubelets of the releases that are known part by part, oldest first."""
+    return [kubelet((1, minor)) for minor in range(EXACT[1], PUBLISHED[1] + 1)]
 
 
 def between(older: Version, newer: Version) -> tuple[Change, ...]:
@@ -81,17 +92,17 @@ def first_with_option(name: str) -> Version | None:
 def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 
-    Releases from `EXACT` to `NEWEST` are exact, earlier ones as far as they are known to differ.
+    Releases from `EXACT` to `NEWEST` are exact, earlier ones as far as they are known to differ, later ones as published.
 
     Raises:
-        InputError: it is none, or not one from `OLDEST` to `NEWEST`.
+        InputError: it is none, or not one from `OLDEST` to `PUBLISHED`.
     """
     match = re.fullmatch(r"v?1\.(\d{1,3})(?:\.\d+)?", text.strip(), re.ASCII)
     version = (1, int(match[1])) if match else None
-    if version is None or not OLDEST <= version <= NEWEST:
-        known = f"{version_text(OLDEST)} to {version_text(NEWEST)}"
+    if version is None or not OLDEST <= version <= PUBLISHED:
+        known = f"{version_text(OLDEST)} to {version_text(PUBLISHED)}"
         exact = f"{version_text(EXACT)} to {version_text(NEWEST)}"
-        if version is not None and version > NEWEST:
+        if version is not None and version > PUBLISHED:
             raise InputError(
                 f"{where}: kubelet {version_text(version)} is not known yet: {exact} are exact, "
                 f"and every version from {known} can be given"

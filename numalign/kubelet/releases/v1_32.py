@@ -7,22 +7,28 @@ ones did otherwise.
 from __future__ import annotations
 
 from numalign.kubelet.config import levels_at
+from numalign.kubelet.cpu.allocate import allocate_until_1_36
 from numalign.kubelet.cpu.provider import CPU
 from numalign.kubelet.cpu.provider import start_until_1_33 as start_cpu_until_1_33
 from numalign.kubelet.device.provider import DEVICE
 from numalign.kubelet.device.provider import start_until_1_35 as start_devices_until_1_35
 from numalign.kubelet.memory.provider import MEMORY
 from numalign.kubelet.pod_level import as_containers, complete_in_1_32, names_cpu_or_memory
-from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, requests_of_app_status
+from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, counted_by_spec, requests_of_app_status
 from numalign.kubelet.releases.release import OPTIONS, Gate, Kubelet, MergeRules
 from numalign.kubelet.topology import scopes
 from numalign.kubelet.topology.merge.lists import combine
 from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
 from numalign.kubelet.topology.policy import merge, single_numa_filter
+from numalign.model.pod import PodLevel
 
 
 def _as_containers(_gates: Gates) -> Serve:
     return as_containers
+
+
+def _always(_level: PodLevel) -> bool:
+    return True
 
 
 def _no_claims(_gates: Gates) -> bool:
@@ -32,7 +38,7 @@ def _no_claims(_gates: Gates) -> bool:
 V1_32 = Kubelet(
     version=(1, 32),
     device=DEVICE._replace(start=start_devices_until_1_35),
-    cpu=CPU._replace(start=start_cpu_until_1_33),
+    cpu=CPU._replace(start=start_cpu_until_1_33, allocate=allocate_until_1_36),
     memory=MEMORY,
     merging=MergeRules(merge=merge, combine=combine, single_filter=single_numa_filter, ranked=True),
     scopes={"container": scopes.admit_each_container, "pod": scopes.admit_as_one},
@@ -66,7 +72,9 @@ V1_32 = Kubelet(
     reading=PodReading(
         see=as_written,
         requests=requests_of_app_status,
-        complete=complete_in_1_32,
+        complete=lambda _gates: complete_in_1_32,
+        decides=lambda _gates: _always,
+        counted=counted_by_spec,
         is_pod_level=names_cpu_or_memory,
         serve=_as_containers,
         claimed=_no_claims,

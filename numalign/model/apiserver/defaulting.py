@@ -11,7 +11,7 @@ from typing import Final, Never
 
 from numalign.errors import InputError
 from numalign.model.apiserver import Known, Quantities, amount, amounts
-from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS
+from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS, ResizeStatus
 
 _NOTHING: Final[Mapping[str, Never]] = {}
 """Every empty mapping of every pod: there may be very many pods."""
@@ -99,18 +99,31 @@ def _level(resources: Manifest) -> PodLevel:
 
 
 def read_status(status: Manifest) -> PodStatus:
-    """Read what a kubelet reads of a pod's status (docs/rules/kubelet-versions.md 5, 7.2)."""
+    """Read what a kubelet reads of a pod's status (docs/rules/kubelet-versions.md 5, 7.2, kubelet-1.37.md 8)."""
     claim = status.get("extendedResourceClaimStatus") or {}
     return PodStatus(
         qos=status.get("qosClass"),
-        containers=_allocated(status.get("containerStatuses")),
-        init_containers=_allocated(status.get("initContainerStatuses")),
+        containers=_resize_statuses(status.get("containerStatuses")),
+        init_containers=_resize_statuses(status.get("initContainerStatuses")),
         claimed=frozenset([(one["containerName"], one["resourceName"]) for one in claim.get("requestMappings") or ()]),
+        level=_resize_status(status),
+        infeasible=any(
+            one.get("type") == "PodResizePending" and one.get("reason") == "Infeasible"
+            for one in status.get("conditions") or ()
+        ),
     )
 
 
-def _allocated(statuses: Iterable[Manifest] | None) -> Mapping[str, Quantities]:
-    return {one["name"]: amounts(one.get("allocatedResources") or {}) for one in statuses or ()}
+def _resize_statuses(statuses: Iterable[Manifest] | None) -> Mapping[str, ResizeStatus]:
+    return {one["name"]: _resize_status(one) for one in statuses or ()}
+
+
+def _resize_status(status: Manifest) -> ResizeStatus:
+    allocated, resources = status.get("allocatedResources"), status.get("resources")
+    return ResizeStatus(
+        None if allocated is None else amounts(allocated),
+        None if resources is None else amounts(resources.get("requests") or {}),
+    )
 
 
 def containers_of(spec: Manifest, known: Known | None = None) -> tuple[Container, ...]:

@@ -42,7 +42,7 @@ from numalign.model.document import (
 )
 from numalign.model.document.values import boolean, integer, list_of, map_of, text
 from numalign.model.path import FieldError, dotted, unfit
-from numalign.model.pod import NO_STATUS, Pod, PodStatus
+from numalign.model.pod import NO_STATUS, Pod, PodStatus, ResizeStatus
 from numalign.model.quantity import Quantity, canonical
 from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.dump import dump as dump_config
@@ -161,18 +161,25 @@ def _status(status: PodStatus) -> dict[str, object]:
     mappings = [{"containerName": owner, "resourceName": name} for owner, name in sorted(status.claimed)]
     written: dict[str, object] = {
         "qosClass": status.qos,
-        "containerStatuses": _allocated(status.containers),
-        "initContainerStatuses": _allocated(status.init_containers),
+        "containerStatuses": _resize_statuses(status.containers),
+        "initContainerStatuses": _resize_statuses(status.init_containers),
         "extendedResourceClaimStatus": {"requestMappings": mappings} if mappings else None,
+        "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}] if status.infeasible else None,
     }
-    return {key: value for key, value in written.items() if value}
+    return {key: value for key, value in written.items() if value} | _resize_status(status.level)
 
 
-def _allocated(statuses: Mapping[str, Mapping[str, Quantity]]) -> list[dict[str, object]]:
-    return [
-        {"name": name, "allocatedResources": {resource: canonical(amount) for resource, amount in amounts.items()}}
-        for name, amounts in statuses.items()
-    ]
+def _resize_statuses(statuses: Mapping[str, ResizeStatus]) -> list[dict[str, object]]:
+    return [{"name": name, **_resize_status(one)} for name, one in statuses.items()]
+
+
+def _resize_status(one: ResizeStatus) -> dict[str, object]:
+    written: dict[str, object] = {}
+    if one.allocated is not None:
+        written["allocatedResources"] = {name: canonical(amount) for name, amount in one.allocated.items()}
+    if one.actuated is not None:
+        written["resources"] = {"requests": {name: canonical(amount) for name, amount in one.actuated.items()}}
+    return written
 
 
 # What the managers hold

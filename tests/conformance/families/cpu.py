@@ -8,7 +8,6 @@ from typing import Any
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.cpu.allocate import allocate
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read_demand
@@ -46,14 +45,16 @@ def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     steps = []
     for step in case["steps"]:
         try:
-            state, answer = run_step(manager, state, step)
+            state, answer = run_step(case, manager, state, step)
         except KubeletHangError:
             return {"hang": True}
         steps.append({**answer, "sharedPool": format_set(state.default)})
     return {"reserved": format_set(manager.reserved), "steps": steps}
 
 
-def run_step(manager: CPUManager, state: CPUState, step: dict[str, Any]) -> tuple[CPUState, dict[str, Any]]:
+def run_step(
+    case: Case, manager: CPUManager, state: CPUState, step: dict[str, Any]
+) -> tuple[CPUState, dict[str, Any]]:
     """Run one `allocate` or `remove` and say what it gave."""
     uid, name = step["pod"], step["container"]
     if step["op"] == "remove":
@@ -62,17 +63,18 @@ def run_step(manager: CPUManager, state: CPUState, step: dict[str, Any]) -> tupl
     container = pod.containers[0]._replace(kind=step.get("kind", "app"))
     nodes = (step["hint"] or {}).get("numaNodes")
     mask = None if nodes is None else from_ids(nodes)
-    return try_allocate(manager, state, pod, container, mask)
+    return try_allocate(case, manager, state, pod, container, mask)
 
 
 def try_allocate(
-    manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, mask: int | None
+    case: Case, manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, mask: int | None
 ) -> tuple[CPUState, dict[str, Any]]:
     """Allocate, and say what it gave."""
     try:
-        state = allocate(manager, state, pod, container, TopologyHint(mask, preferred=True))
+        state = kubelet_of(case).cpu.allocate(manager, state, pod, container, TopologyHint(mask, preferred=True))
     except AllocationError as error:
-        return state, {"error": error.message} | ({"reason": error.reason} if error.reason else {})
+        told = error.reason and case.get("kubeletVersion") != "1.37"  # rebuilt without reasons
+        return state, {"error": error.message} | ({"reason": error.reason} if told else {})
     cpus = state.assigned(pod.uid, container.name)
     return state, {"cpus": None if cpus is None else format_set(cpus)}
 

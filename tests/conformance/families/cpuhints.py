@@ -23,7 +23,7 @@ def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     """Answer a case of the family."""
     state = initial_state(manager)
     for step in case["prior"]:
-        state, _ = run_step(manager, state, step)
+        state, _ = run_step(case, manager, state, step)
     provider, pod = kubelet_of(case).cpu, pod_of(case, case["pod"], CPU_GATES)
     answer: dict[str, Any] = {
         "sharedPool": format_set(state.default),
@@ -32,7 +32,7 @@ def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     }
     for container in pod.containers:
         hints = shown(provider.container_hints(manager, state, pod, container))
-        state, given = try_allocate(manager, state, pod, container, chosen_mask(hints))
+        state, given = try_allocate(case, manager, state, pod, container, chosen_mask(hints))
         answer["containers"].append({"name": container.name, "hints": hints, "cpus": None, **given})
     answer["again"] = {
         "pod": shown(provider.pod_hints(manager, state, pod)),
