@@ -122,6 +122,67 @@ def read_first(
     raise error
 
 
+DATA: Final = (Field("Data", "data", TEXT), Field("DataChecksum", "dataChecksum", CHECKSUM))
+"""What files of 1.37 have behind an older form: their content a second time, as text (docs/rules/kubelet-1.37.md 6)."""
+
+SINCE_DATA: Final = (1, 37)
+"""The release that writes it, and from which on it is what counts."""
+
+
+class Data(NamedTuple):
+    """The content of a file as text."""
+
+    text: str
+    checksum: int
+    """As in the file."""
+
+    @property
+    def right(self) -> int:
+        """The checksum that the text has."""
+        return fnv1a(b"(string)" + self.text.encode("utf-8", "surrogatepass"))
+
+
+def read_data(text: str) -> Data | None:
+    """Read `data` of a file of 1.37; None: it has none.
+
+    Raises:
+        CheckpointError: no JSON, or of another shape.
+    """
+    found = read_shape(text, Shape("state.Checkpoint", "record", fields=DATA))
+    return Data(found["data"], found["dataChecksum"]) if found["data"] or found["dataChecksum"] else None
+
+
+def checked_data(text: str) -> Data | None:
+    """Read `data` as a kubelet of 1.37 does, which knows no way back where its checksum is wrong.
+
+    Raises:
+        CheckpointError: that kubelet does not take the file.
+    """
+    data = read_data(text)
+    if data is not None and data.checksum != data.right:
+        raise CheckpointError(CORRUPT)
+    return data
+
+
+def inner(shape: Shape) -> Shape:
+    """Return the shape of what `data` holds: that of the older form with pods, without its checksum."""
+    return shape._replace(fields=tuple([field for field in shape.fields if field.key != "checksum"]))
+
+
+def write_twice(value: Record, older: Shape, newer: Shape, data_checksum: int) -> str:
+    """Write a record as 1.37 does: in the older form, and beside it as `data`.
+
+    Args:
+        value: the record, with what either form has.
+        older: the form that older kubelets read.
+        newer: the form that has everything.
+        data_checksum: what is written for the checksum of `data`.
+    """
+    both = older._replace(fields=(*older.fields, *DATA))
+    data = write(value, inner(newer))
+    return write({**value, "checksum": checksum(value, older), "data": data, "dataChecksum": data_checksum}, both)
+
+
 def _zero(field: Field) -> Value:
     shape = field.shape
     if shape.kind in ("map", "list", "bytes"):

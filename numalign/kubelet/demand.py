@@ -156,9 +156,7 @@ def effective(pod: Pod, which: Literal["requests", "limits"]) -> dict[str, int]:
 
     docs/rules/topology-manager.md 11.2: app containers and sidecars are summed, init containers count as peaks.
     """
-    return effective_of(
-        pod.containers, [one.requests if which == "requests" else one.limits for one in pod.containers]
-    )
+    return effective_of(pod.containers, [one.requests if which == "requests" else one.limits for one in pod.containers])
 
 
 def effective_of(containers: Iterable[Container], given: Iterable[Mapping[str, Quantity]]) -> dict[str, int]:

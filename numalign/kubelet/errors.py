@@ -12,10 +12,12 @@ EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 class AllocationError(Exception):
     """A provider's Allocate failed. Shown as `UnexpectedAdmissionError` unless `reason` names its own kind."""
 
-    def __init__(self, message: str, reason: str = "") -> None:
+    def __init__(self, message: str, reason: str = "", left: object = None) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
+        self.left = left
+        """The provider's state where the failure changed it all the same; None: it did not."""
 
 
 class KubeletPanicError(Exception):

@@ -7,18 +7,24 @@ as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache
+from typing import Any, TypeVar
 
 from numalign.kubelet import demand
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.pod_level import level_qos
-from numalign.kubelet.resized import Count, by_container, by_spec, by_sum
+from numalign.kubelet.resized import Count
 from numalign.model.pod import NO_STATUS, Container, Pod, PodLevel
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
 Gates = Callable[[str], bool]
 """Tells whether a feature gate is on."""
+
+RESIZING = "InPlacePodVerticalScaling"
+"""The gate of pods that are resized in place."""
+
+_Part = TypeVar("_Part")
 
 Requests = Callable[[Pod, Container], Mapping[str, Quantity]]
 """A container's request, as the CPU and the Memory Manager read it."""
@@ -30,6 +36,9 @@ Serve = Callable[[Pod, PodDemand], PodDemand]
 Complete = Callable[[Pod, PodLevel], PodLevel]
 """Fill in pod-level requests and limits as the API server does, with PodLevelResources on."""
 
+Decides = Callable[[PodLevel], bool]
+"""Tell whether pod-level resources decide the QoS class; else the containers do."""
+
 
 class PodReading(NamedTuple):
     """The parts of reading a pod. What hangs on feature gates is made from them when the kubelet starts."""
@@ -38,8 +47,7 @@ class PodReading(NamedTuple):
     """What the kubelet knows of the manifest."""
     requests: Callable[[Gates], Requests]
     complete: Callable[[Gates], Complete]
-    decides: Callable[[Gates], Callable[[PodLevel], bool]]
-    """Tell whether pod-level resources decide the QoS class; else the containers do."""
+    decides: Callable[[Gates], Decides]
     counted: Callable[[Gates], Count]
     is_pod_level: Callable[[PodLevel], bool]
     """Tell whether pod-level resources make a pod one that the managers treat as such."""
@@ -54,7 +62,7 @@ class PodReader(NamedTuple):
     reading: PodReading
     requests: Requests
     complete: Complete
-    decides: Callable[[PodLevel], bool]
+    decides: Decides
     counted: Count
     serve: Serve
     leaves_claimed: bool
@@ -81,6 +89,31 @@ class PodReader(NamedTuple):
             level = self.complete(pod, level)
         qos = pod.status.qos or (level_qos(level) if self.decides(level) else pod.qos)
         return pod._replace(level=level, qos=qos)
+
+
+@cache
+def _behind(names: tuple[str, ...], on: object, off: Callable[[Gates], object]) -> Callable[[Gates], Any]:
+    return lambda gates: on if all(map(gates, names)) else off(gates)
+
+
+def behind(names: tuple[str, ...], on: _Part, off: Callable[[Gates], _Part]) -> Callable[[Gates], _Part]:
+    """Make a part of reading that hangs on feature gates: `on` where all are, else what `off` says.
+
+    Equal ones are one object, so that kubelets compare.
+    """
+    part: Callable[[Gates], _Part] = _behind(names, on, off)
+    return part
+
+
+@cache
+def _always(part: object) -> Callable[[Gates], Any]:
+    return lambda _gates: part
+
+
+def always(part: _Part) -> Callable[[Gates], _Part]:
+    """Make a part of reading that hangs on no feature gate."""
+    made: Callable[[Gates], _Part] = _always(part)
+    return made
 
 
 def reader(reading: PodReading, gates: Gates) -> PodReader:
@@ -122,6 +155,15 @@ def as_written(pod: Pod) -> Pod:
     return pod
 
 
+def without_sidecar_ports(pod: Pod) -> Pod:
+    """See a pod as kubelets up to 1.32 do: host ports of sidecars count for nothing (admission-fit.md 4.4)."""
+    if not any(container.ports and container.kind == "sidecar" for container in pod.containers):
+        return pod
+    return pod._replace(
+        containers=tuple([one._replace(ports=()) if one.kind == "sidecar" else one for one in pod.containers])
+    )
+
+
 def without_sidecars(pod: Pod) -> Pod:
     """See a pod as a kubelet without sidecars does: `restartPolicy` of an init container is not known to it."""
     return pod._replace(
@@ -134,49 +176,20 @@ def without_sidecars(pod: Pod) -> Pod:
     )
 
 
-def requests_of_spec(_gates: Gates) -> Requests:
+def of_spec(_pod: Pod, container: Container) -> Mapping[str, Quantity]:
     """Read requests from the spec, whatever the status says: from 1.35 on."""
-    return _of_spec
-
-
-def _of_spec(_pod: Pod, container: Container) -> Mapping[str, Quantity]:
     return container.requests
 
 
-def requests_of_status(gates: Gates) -> Requests:
+def of_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
     """Read requests from what the status says is allocated, where it says so (5): 1.33 and 1.34."""
-    return _of_status if gates("InPlacePodVerticalScaling") else _of_spec
-
-
-def _of_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
     said = pod.status.containers.get(container.name)
     if said is None and container.kind == "sidecar":
         said = pod.status.init_containers.get(container.name)
     return container.requests if said is None else said.allocated or {}
 
 
-def requests_of_app_status(gates: Gates) -> Requests:
+def of_app_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
     """Read requests from the status of app containers alone: 1.32, with its alpha gate."""
-    return _of_app_status if gates("InPlacePodVerticalScaling") else _of_spec
-
-
-def _of_app_status(pod: Pod, container: Container) -> Mapping[str, Quantity]:
     said = pod.status.containers.get(container.name)
     return container.requests if said is None else said.allocated or {}
-
-
-def counted_by_spec(_gates: Gates) -> Count:
-    """Count pods beside others by their specs: up to 1.32."""
-    return by_spec
-
-
-def counted_by_container(gates: Gates) -> Count:
-    """Count the largest amounts of each container: 1.33 to 1.36."""
-    return by_container if gates("InPlacePodVerticalScaling") else by_spec
-
-
-def counted_by_sum(gates: Gates) -> Count:
-    """Count the largest sum: from 1.37 on."""
-    if not gates("InPlacePodVerticalScaling"):
-        return by_spec
-    return partial(by_sum, of_pods=gates("InPlacePodLevelResourcesVerticalScaling"))

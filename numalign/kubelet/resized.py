@@ -46,13 +46,20 @@ def _largest_of(pod: Pod, container: Container) -> _Amounts:
     return _largest([own, said.actuated, said.allocated or {}])
 
 
-def by_sum(pod: Pod, *, of_pods: bool) -> dict[str, int] | None:
+def by_sum(pod: Pod) -> dict[str, int] | None:
     """Count the largest of three sums: of the spec, of what is set aside, of what is in force (from 1.37 on).
 
-    Args:
-        pod: the pod.
-        of_pods: pods are resized as a whole, too: what the status says of the pod takes the place of the last two sums.
+    Pods are resized as a whole, too: what the status says of the pod takes the place of the last two sums.
     """
+    return _by_sum(pod, _of_the_pod(pod.status.level))
+
+
+def by_sum_of_containers(pod: Pod) -> dict[str, int] | None:
+    """Do the same where only containers are resized (InPlacePodLevelResourcesVerticalScaling off)."""
+    return _by_sum(pod, None)
+
+
+def _by_sum(pod: Pod, whole: list[dict[str, int]] | None) -> dict[str, int] | None:
     status = pod.status
     if status is NO_STATUS:
         return None
@@ -63,7 +70,10 @@ def by_sum(pod: Pod, *, of_pods: bool) -> dict[str, int] | None:
         own = {} if status.infeasible else container.requests
         allocated.append(own if said.allocated is None else said.allocated)
         actuated.append(said.actuated or allocated[-1])
-    sums = (_of_the_pod(status.level) if of_pods else None) or [effective_of(pod.containers, allocated), effective_of(pod.containers, actuated)]
+    sums = whole or [
+        effective_of(pod.containers, allocated),
+        effective_of(pod.containers, actuated),
+    ]
     if not status.infeasible:
         sums.append(effective(pod, "requests"))
     total: dict[str, int] = {}

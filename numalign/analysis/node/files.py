@@ -1,6 +1,6 @@
 """The kubelet's files by themselves: can they be read, are their checksums right, which releases take them.
 
-docs/rules/kubelet-files.md 5, 28b and 30. A file of 1.37 is recognised by its `data` and named.
+docs/rules/kubelet-files.md 5, 28b and 30, docs/rules/kubelet-1.37.md 6.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Final
 from zlib import crc32
 
 from numalign.analysis.node.finding import NodeFinding, Severity, drain_and_delete
-from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
+from numalign.kubelet.checkpoint_shape import SINCE_DATA, CheckpointError, fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, ROOT, StateFiles
 
 DEVICES: Final = f"{ROOT}/{device_file.FILE}"
@@ -53,20 +54,28 @@ def file_findings(
 
 def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
     try:
-        found, sums = cpu_file.inspect(text)
+        found, sums = cpu_file.inspect(text, release)
+        twice = cpu_file.inspect(text)[0].pod_entries if release < SINCE_DATA else {}
     except CheckpointError as error:
         yield _unreadable(path, error)
         return
-    yield from _newer(text, path)
+    if twice and not found.pod_entries:
+        yield _forgotten(path)
     right = found.checksum in sums.values()
-    if found.checksum == 0:
+    if found.form == "with data":
+        if not right:
+            yield _wrong_data(path, found.checksum, sums["with data"])
+    elif found.checksum == 0:
         if found.pod_entries:
             yield _dropped(path)
     elif not right:
         yield _mismatch(path, found.checksum, sums["current" if "current" in sums else found.form])
-    elif found.form == "with podEntries" and not (release >= _TAKES_ZERO and pod_entries):
+    elif found.form == "with podEntries" and not _takes_pods(release, gate_on=pod_entries):
         yield _only_gated(path)
-    if found.form == "first generation" and found.containers:
+    if found.form == "first generation" and release >= SINCE_DATA:
+        text = f"is of a kubelet before 1.18, which {version_text(release)} does not read: it does not start with it"
+        yield NodeFinding("cpu-first-generation", "error", path, text, drain_and_delete(path))
+    elif found.form == "first generation" and found.containers:
         yield NodeFinding(
             "cpu-first-generation",
             "warning",
@@ -79,12 +88,17 @@ def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -
 
 def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
     try:
-        found, sums = memory_file.inspect(text)
+        found, sums = memory_file.inspect(text, release)
+        twice = memory_file.inspect(text)[0].pod_entries if release < SINCE_DATA else {}
     except CheckpointError as error:
         yield _unreadable(path, error)
         return
-    yield from _newer(text, path)
-    if found.checksum == 0:
+    if twice and not found.pod_entries:
+        yield _forgotten(path)
+    if found.form == "with data":
+        if found.checksum not in sums.values():
+            yield _wrong_data(path, found.checksum, sums["with data"])
+    elif found.checksum == 0:
         if release < _TAKES_ZERO:
             yield _mismatch(path, 0, sums["current"])
         else:
@@ -94,8 +108,13 @@ def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool
             yield _dropped(path)
     elif found.checksum not in sums.values():
         yield _mismatch(path, found.checksum, sums["current"])
-    elif found.form == "with podEntries" and not (release >= _TAKES_ZERO and pod_entries):
+    elif found.form == "with podEntries" and not _takes_pods(release, gate_on=pod_entries):
         yield _only_gated(path)
+
+
+def _takes_pods(release: tuple[int, int], *, gate_on: bool) -> bool:
+    """Tell whether a kubelet reads the form with pod entries that 1.36 writes."""
+    return release >= SINCE_DATA or (release >= _TAKES_ZERO and gate_on)
 
 
 def _devices(text: str) -> Iterator[NodeFinding]:
@@ -162,7 +181,7 @@ def _mismatch(path: str, stored: int, right: int) -> NodeFinding:
 
 
 def _only_gated(path: str) -> NodeFinding:
-    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers reads it, no other kubelet starts"
+    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers, and 1.37, read it; other kubelets stop"
     return NodeFinding("state-file-pod-entries", "error", path, message, drain_and_delete(path))
 
 
@@ -171,8 +190,12 @@ def _dropped(path: str) -> NodeFinding:
     return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))
 
 
-def _newer(text: str, path: str) -> Iterator[NodeFinding]:
-    """Recognise the form of 1.37, which carries its content in `data` a second time."""
-    if '"data"' in text and '"dataChecksum"' in text:
-        message = 'has the form of 1.37: numalign reads its older fields, not its "data"'
-        yield NodeFinding("state-file-newer", "warning", path, message, "use a numalign that knows 1.37")
+def _wrong_data(path: str, stored: int, right: int) -> NodeFinding:
+    message = f"wrong dataChecksum (stored {stored}, computed {right}): the kubelet would not start"
+    return NodeFinding(MISMATCH, "error", path, message, drain_and_delete(path))
+
+
+def _forgotten(path: str) -> NodeFinding:
+    """Tell of a file of 1.37 whose pods as a whole an older kubelet does not see."""
+    message = "was written by 1.37: this kubelet reads its older fields, and forgets what pods hold as a whole"
+    return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))

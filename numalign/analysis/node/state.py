@@ -63,6 +63,11 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
                 yield NodeFinding("cpu-twice", "warning", path, text, "end one of the pods")
         holder[of_pod] = named(uid)
         union |= of_pod
+    for uid, cpus in sorted(state.cpu.pods.items()):
+        union |= cpus
+        if uid not in state.cpu.assignments:
+            text = f"CPUs {format_set(cpus)} belong to {named(uid)}, of which no container holds any: nobody frees them"
+            yield NodeFinding("cpu-lost", "warning", path, text, drain_and_delete(path))
     missing, foreign = node.cpu.all_cpus & ~union, union & ~node.cpu.topology.cpus
     if missing:
         text = f"CPUs {format_set(missing)} are in no pool and belong to no container"
@@ -74,7 +79,7 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
 
 def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
     try:
-        found, _ = memory_file.inspect(text)
+        found, _ = memory_file.inspect(text, node.kubelet.version)
     except CheckpointError:
         return
     manager = node.memory

@@ -50,9 +50,9 @@ def allocate_until_1_36(
     manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> CPUState:
     """Do the same, but check whole cores before the look at an existing assignment. Errors as in `allocate`."""
-    if container.cpus and manager.static and manager.options.full_pcpus_only:
-        if state.assigned(pod.uid, container.name) is not None:
-            check_full_cores(manager, state, container.cpus)
+    checks = container.cpus and manager.static and manager.options.full_pcpus_only
+    if checks and state.assigned(pod.uid, container.name) is not None:
+        check_full_cores(manager, state, container.cpus)
     return allocate(manager, state, pod, container, hint)
 
 

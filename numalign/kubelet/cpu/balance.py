@@ -185,6 +185,7 @@ def _effective_remainder(combination: Positions, outcome: Outcome) -> Positions:
 
 
 def refuse_endless(search: Search, candidates: int) -> None:
+    """Raise a hang where so many candidates take the kubelet hours."""
     visits = comb(candidates, search.size)
     if visits > MAX_COMBINATIONS or (search.groups and visits << search.size > MAX_VISITS):
         raise KubeletHangError(

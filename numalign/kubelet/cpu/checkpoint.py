@@ -19,7 +19,7 @@ from numalign.values import NamedTuple
 FILE: Final = "cpu_manager_state"
 """Its path below the kubelet's root directory."""
 
-Form = Literal["first generation", "current", "with podEntries"]
+Form = Literal["first generation", "current", "with podEntries", "with data"]
 
 _NAME: Final = "state.CPUManagerCheckpoint"
 _OF_CONTAINERS: Final = Shape("map[string]string", "map", TEXT)
@@ -78,9 +78,17 @@ def read_cpu_checkpoint(text: str, release: tuple[int, int], *, pod_entries: boo
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
     """
+    data = shapes.checked_data(text) if release >= shapes.SINCE_DATA else None
+    if data is not None:
+        return _of_data(data)
     tried = [(form, SHAPES[form], name) for form, name in _order(release, pod_entries=pod_entries)]
-    form, data = shapes.read_first(text, tried, unchecked=("first generation", "current"))
-    return _checkpoint(data, form)
+    form, found = shapes.read_first(text, tried, unchecked=("first generation", "current"))
+    return _checkpoint(found, form)
+
+
+def _of_data(data: shapes.Data) -> CPUCheckpoint:
+    content = shapes.read_shape(data.text, shapes.inner(SHAPES["with podEntries"]))
+    return _checkpoint({**content, "checksum": data.checksum}, "with data")
 
 
 def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, str], ...]:
@@ -89,7 +97,10 @@ def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, 
     if release < (1, 36):
         return first, ("current", _NAME)
     newest: tuple[tuple[Form, str], ...] = (("with podEntries", _NAME),) if pod_entries else ()
-    return (*newest, ("current", f"{_NAME}V2"), first)
+    current: tuple[Form, str] = ("current", f"{_NAME}V2")
+    if release >= shapes.SINCE_DATA:
+        return ("with podEntries", f"{_NAME}V3"), current
+    return (*newest, current, first)
 
 
 def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
@@ -106,14 +117,21 @@ def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
     )
 
 
-def inspect(text: str) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
+def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each fitting form would have.
 
     The form is the one whose checksum is right, else the newest that fits.
 
+    Args:
+        text: the file.
+        release: whose eyes see it: kubelets before 1.37 do not look at `data`.
+
     Raises:
         CheckpointError: no form fits; the text is a complaint about the current one.
     """
+    data = shapes.read_data(text) if release >= shapes.SINCE_DATA else None
+    if data is not None:
+        return _of_data(data), {"with data": data.right}
     sums: dict[Form, int] = {}
     found: dict[Form, Record] = {}
     error: CheckpointError | None = None
@@ -139,12 +157,19 @@ def checksum(data: Record, form: Form) -> int:
 
 def write(checkpoint: CPUCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
+    if checkpoint.form == "with data":
+        newer, older = SHAPES["with podEntries"], SHAPES["current"]
+        return shapes.write_twice(_plain(checkpoint), older, newer, checkpoint.checksum)
     return shapes.write(_plain(checkpoint), SHAPES[checkpoint.form])
 
 
 def sealed(checkpoint: CPUCheckpoint) -> CPUCheckpoint:
     """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=checksum(_plain(checkpoint), checkpoint.form))
+    plain = _plain(checkpoint)
+    if checkpoint.form == "with data":
+        data = shapes.Data(shapes.write(plain, shapes.inner(SHAPES["with podEntries"])), 0)
+        return checkpoint._replace(checksum=data.right)
+    return checkpoint._replace(checksum=checksum(plain, checkpoint.form))
 
 
 def _plain(checkpoint: CPUCheckpoint) -> dict[str, Value]:

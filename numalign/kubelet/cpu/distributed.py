@@ -53,7 +53,9 @@ def take_distributed(
         if one_socket:
             from numalign.kubelet.cpu.one_socket import best_in_one_socket
 
-            balance = best_in_one_socket(search, [{unit.id for unit in topology.sockets_of_node[one.id]} for one in order])
+            balance = best_in_one_socket(
+                search, [{unit.id for unit in topology.sockets_of_node[one.id]} for one in order]
+            )
         else:
             balance = best_balance(search)
         if balance is not None:

@@ -44,7 +44,9 @@ def distribute(topology: CPUTopology, options: CPUPolicyOptions, free: CPUSet, n
     return take_distributed(topology, free, n, group, one_socket=options.align_by_socket)
 
 
-def distribute_until_1_36(topology: CPUTopology, _options: CPUPolicyOptions, free: CPUSet, n: int, group: int) -> CPUSet:
+def distribute_until_1_36(
+    topology: CPUTopology, _options: CPUPolicyOptions, free: CPUSet, n: int, group: int
+) -> CPUSet:
     """Spread over NUMA nodes, whatever their sockets. Errors as in `take`."""
     from numalign.kubelet.cpu.distributed import take_distributed
 

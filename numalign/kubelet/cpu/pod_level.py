@@ -43,6 +43,9 @@ def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderA
 def allocate_pod(manager: CPUManager, state: CPUState, pod: PodDemand, hint: TopologyHint) -> CPUState:
     """Give a pod its CPUs, and each container its part of them.
 
+    CPUs that cannot be divided stay the pod's although it is refused: only pods whose containers hold some are ever
+    collected (docs/rules/cpu-manager.md 15.6 item 7).
+
     Raises:
         AllocationError: there are not enough, or they cannot be divided.
         KubeletHangError: the kubelet would search for ever.
@@ -55,11 +58,12 @@ def allocate_pod(manager: CPUManager, state: CPUState, pod: PodDemand, hint: Top
     if manager.options.full_pcpus_only:
         check_full_cores(manager, state, pod.cpus)
     cpus = choose(manager, state.default & ~manager.reserved, pod.cpus, hint.numa_affinity)
-    return state._replace(
-        default=state.default & ~cpus,
-        assignments={**state.assignments, pod.uid: _divided(manager, pod, cpus)},
-        pods={**state.pods, pod.uid: cpus},
-    )
+    taken = state._replace(default=state.default & ~cpus, pods={**state.pods, pod.uid: cpus})
+    try:
+        held = _divided(manager, pod, cpus)
+    except AllocationError as error:
+        raise AllocationError(error.message, error.reason, taken) from None
+    return taken._replace(assignments={**state.assignments, pod.uid: held})
 
 
 def _divided(manager: CPUManager, pod: PodDemand, cpus: CPUSet) -> Mapping[str, int]:

@@ -93,7 +93,9 @@ def validate(manager: CPUManager, state: CPUState) -> CPUState:
                     f'pod: {uid}, container: {name} cpuset: "{format_set(cpus)}" overlaps with default cpuset '
                     f'"{format_set(default)}"'
                 )
-    # 4. Nothing is missing and nothing is new.
+    # 4. Nothing is missing and nothing is new; what a pod holds as a whole counts, whatever its containers have of it.
+    for cpus in state.pods.values():
+        union |= cpus
     if union != manager.all_cpus:
         raise StartError(
             f'current set of available CPUs "{format_set(manager.all_cpus)}" doesn\'t match with CPUs in state '

@@ -134,7 +134,7 @@ def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:
 
 def _host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
     for container in pod.containers:
-        if container.kind == "app":
+        if container.kind != "init":
             for port in container.ports:
                 if (port.get("hostPort") or 0) > 0:
                     yield port["hostPort"], port.get("protocol") or "TCP", port.get("hostIP") or ALL_ADDRESSES

@@ -39,10 +39,21 @@ def allocate(
 ) -> MemoryState:
     """Allocate the memory of one container under the hint that the Topology Manager stored for it (section 6).
 
+    A container that shares what its pod has as a whole is skipped (docs/rules/kubelet-1.37.md 5.1).
+
     Raises:
         AllocationError: the kubelet refuses; the state stays as it was (rule 38).
         KubeletPanicError: a node has no table for a requested resource (rule 24).
     """
+    return (
+        state if pod.as_a_whole and not container.memory else allocate_until_1_36(manager, state, pod, container, hint)
+    )
+
+
+def allocate_until_1_36(
+    manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
+) -> MemoryState:
+    """Do the same for every container, an empty request or not. Errors as in `allocate`."""
     if not pod.guaranteed or manager.policy != STATIC:
         return state
     blocks = state.blocks(pod.uid, container.name)

@@ -30,7 +30,7 @@ from numalign.values import NamedTuple
 FILE: Final = "memory_manager_state"
 """Its path below the kubelet's root directory."""
 
-Form = Literal["current", "with podEntries"]
+Form = Literal["current", "with podEntries", "with data"]
 
 _NAME: Final = "state.MemoryManagerCheckpoint"
 _BYTES: Final = Shape("uint64", "number", bounds=UINT64)
@@ -145,22 +145,34 @@ def read_memory_checkpoint(text: str, release: tuple[int, int], *, pod_entries: 
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words.
     """
+    data = shapes.checked_data(text) if release >= shapes.SINCE_DATA else None
+    if data is not None:
+        return _of_data(data)
     newer = release >= (1, 36)
-    tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and pod_entries else []
+    with_pods = pod_entries or release >= shapes.SINCE_DATA
+    tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and with_pods else []
     tried.append(("current", f"{_NAME}V1" if newer else _NAME))
     forms = [(form, SHAPES[form], name) for form, name in tried]
-    form, data = shapes.read_first(text, forms, unchecked=("current",) if newer else ())
-    return _checkpoint(data, form)
+    form, found = shapes.read_first(text, forms, unchecked=("current",) if newer else ())
+    return _checkpoint(found, form)
 
 
-def inspect(text: str) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
+def _of_data(data: shapes.Data) -> MemoryCheckpoint:
+    content = shapes.read_shape(data.text, shapes.inner(SHAPES["with podEntries"]))
+    return _checkpoint({**content, "checksum": data.checksum}, "with data")
+
+
+def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each form would have.
 
-    The form is the one whose checksum is right, else the newest that fits.
+    The form is the one whose checksum is right, else the newest that fits. See the CPU Manager's of this name.
 
     Raises:
         CheckpointError: no form fits; the text is the kubelet's complaint.
     """
+    twice = shapes.read_data(text) if release >= shapes.SINCE_DATA else None
+    if twice is not None:
+        return _of_data(twice), {"with data": twice.right}
     data = shapes.read_shape(text, SHAPES["current"])
     sums: dict[Form, int] = {"current": checksum(data, "current")}
     try:
@@ -218,12 +230,19 @@ def _blocks(data: Iterable[Record] | None) -> tuple[FileBlock, ...]:
 
 def write(checkpoint: MemoryCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
+    if checkpoint.form == "with data":
+        newer, older = SHAPES["with podEntries"], SHAPES["current"]
+        return shapes.write_twice(_plain(checkpoint), older, newer, checkpoint.checksum)
     return shapes.write(_plain(checkpoint), SHAPES[checkpoint.form])
 
 
 def sealed(checkpoint: MemoryCheckpoint) -> MemoryCheckpoint:
     """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=checksum(_plain(checkpoint), checkpoint.form))
+    plain = _plain(checkpoint)
+    if checkpoint.form == "with data":
+        data = shapes.Data(shapes.write(plain, shapes.inner(SHAPES["with podEntries"])), 0)
+        return checkpoint._replace(checksum=data.right)
+    return checkpoint._replace(checksum=checksum(plain, checkpoint.form))
 
 
 def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:

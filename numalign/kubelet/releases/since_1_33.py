@@ -5,10 +5,18 @@ Names of new gates are in `start.feature_gates`, what changed with claims in `dr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from numalign.kubelet.cpu.provider import start_until_1_36 as start_cpu_until_1_36
 from numalign.kubelet.device.provider import start as start_devices
-from numalign.kubelet.pod_level import as_a_whole, as_containers, complete_in_1_33, complete_in_1_34, names_a_resource, skipped
-from numalign.kubelet.reading import Gates, PodReading, Serve, counted_by_container, requests_of_spec, requests_of_status
+from numalign.kubelet.pod_level import (
+    as_a_whole,
+    complete_in_1_33,
+    complete_in_1_34,
+    names_a_resource,
+    skipped,
+)
+from numalign.kubelet.reading import RESIZING, Gates, Serve, always, as_written, behind, of_spec, of_status
 from numalign.kubelet.releases.release import (
     Change,
     Gate,
@@ -23,6 +31,7 @@ from numalign.kubelet.releases.release import (
     with_reading,
     with_settings,
 )
+from numalign.kubelet.resized import by_container, by_spec
 from numalign.kubelet.topology.options import not_enabled
 from numalign.kubelet.topology.scopes import admit_by_container, admit_pod
 
@@ -35,14 +44,6 @@ def _exact_fit(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu_until_1_36))
 
 
-def _skip_with_gate(gates: Gates) -> Serve:
-    return skipped if gates("PodLevelResources") else as_containers
-
-
-def _claimed_with_gate(gates: Gates) -> bool:
-    return gates("DRAExtendedResource")
-
-
 def _refuse_cgroup_v1(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(fail_cgroup_v1=True)
 
@@ -51,18 +52,10 @@ def _hints_where_devices_are(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(device=kubelet.device._replace(start=start_devices))
 
 
-def _skip_without_gate(reading: PodReading) -> PodReading:
-    with_gate = reading.serve
-    return reading._replace(serve=lambda gates: with_gate(gates) if gates("PodLevelResources") else skipped)
-
-
-def _serve_with_gate(kubelet: Kubelet) -> Kubelet:
-    without = kubelet.reading.serve
-
-    def serve(gates: Gates) -> Serve:
-        whole = gates("PodLevelResources") and gates("PodLevelResourceManagers")
-        return as_a_whole if whole else without(gates)
-
+def _serve_as_a_whole(kubelet: Kubelet) -> Kubelet:
+    serve: Callable[[Gates], Serve] = behind(
+        ("PodLevelResources", "PodLevelResourceManagers"), as_a_whole, kubelet.reading.serve
+    )
     gate = with_gate("PodLevelResourceManagers", Gate(default=False, stage="alpha"))
     return gate(
         kubelet._replace(
@@ -102,7 +95,20 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="read from the spec; with InPlacePodVerticalScaling from `allocatedResources` of app containers",
         newer="read from `allocatedResources` of the status, where there is one",
         concerns="the kubelet restarts with resized pods",
-        apply=with_reading(lambda reading: reading._replace(requests=requests_of_status, counted=counted_by_container)),
+        apply=with_reading(
+            lambda reading: reading._replace(
+                requests=behind((RESIZING,), of_status, always(of_spec)),
+                counted=behind((RESIZING,), by_container, always(by_spec)),
+            )
+        ),
+    ),
+    Change(
+        topic="host ports of sidecars",
+        since=(1, 33),
+        older="only those of app containers count",
+        newer="they count, too: a pod whose sidecar wants a port that is taken is rejected",
+        concerns="sidecars carry `hostPort`",
+        apply=with_reading(lambda reading: reading._replace(see=as_written)),
     ),
     Change(
         topic="pod-level huge pages",
@@ -110,7 +116,9 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="pod-level resources are cpu and memory",
         newer="huge pages too; limits that only containers name are filled in",
         concerns="pods carry `spec.resources`, with the gate PodLevelResources on",
-        apply=with_reading(lambda reading: reading._replace(complete=lambda _gates: complete_in_1_33, is_pod_level=names_a_resource)),
+        apply=with_reading(
+            lambda reading: reading._replace(complete=always(complete_in_1_33), is_pod_level=names_a_resource)
+        ),
     ),
     Change(
         topic="setting mergeDefaultEvictionSettings",
@@ -148,7 +156,9 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="none: no exclusive CPUs and no pinned memory, and the pod is admitted without a word",
         concerns="Guaranteed pods carry `spec.resources`",
         remedy="take spec.resources out of the pod: its containers are pinned then",
-        apply=with_reading(lambda reading: reading._replace(serve=_skip_with_gate)),
+        apply=with_reading(
+            lambda reading: reading._replace(serve=behind(("PodLevelResources",), skipped, reading.serve))
+        ),
     ),
     Change(
         topic="pod-level huge pages requested",
@@ -156,11 +166,12 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="containers' limits are filled in, whatever the pod requests",
         newer="not where the pod-level requests name that page size",
         concerns="pods request huge pages in `spec.resources`",
-        apply=with_reading(lambda reading: reading._replace(complete=lambda _gates: complete_in_1_34)),
+        apply=with_reading(lambda reading: reading._replace(complete=always(complete_in_1_34))),
     ),
     gate_switched_on(
         (1, 34), "DynamicResourceAllocation", "you use claims; placement by plugins stays the same", stage="GA"
     ),
+    gate_appears((1, 34), "ContainerRestartRules"),
     gate_appears((1, 34), "DRAExtendedResource"),
     gate_appears((1, 34), "InPlacePodVerticalScalingExclusiveMemory"),
     # 1.35. More is refused at the start: hosts with cgroup v1, gates whose needs are off. Requests are read from the
@@ -172,7 +183,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="read from `allocatedResources` of the status, where there is one",
         newer="read from the spec",
         concerns="the kubelet restarts with resized pods",
-        apply=with_reading(lambda reading: reading._replace(requests=requests_of_spec)),
+        apply=with_reading(lambda reading: reading._replace(requests=always(of_spec))),
     ),
     Change(
         topic="devices of a ResourceClaim",
@@ -180,7 +191,9 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="an extended resource is allocated by its plugin, whatever the pod's claims say",
         newer="with DRAExtendedResource one that a claim provides is left out",
         concerns="claims provide extended resources, with the gate DRAExtendedResource on",
-        apply=with_reading(lambda reading: reading._replace(claimed=_claimed_with_gate)),
+        apply=with_reading(
+            lambda reading: reading._replace(claimed=behind(("DRAExtendedResource",), True, always(False)))
+        ),
     ),
     Change(
         topic="feature gates that need others",
@@ -200,6 +213,15 @@ NEWER_CHANGES: tuple[Change, ...] = (
                 "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling", "MemoryManager"),
             }
         ),
+    ),
+    Change(
+        topic="restart policies of containers",
+        since=(1, 35),
+        older="only an init container may have one, and only Always",
+        newer="any container may have Always, OnFailure or Never, and rules beside it",
+        concerns="pods carry `restartPolicy` in a container",
+        remedy="take restartPolicy out of containers, or switch ContainerRestartRules on",
+        apply=with_gate("ContainerRestartRules", Gate(default=True, stage="beta")),
     ),
     gate_locked((1, 35), "InPlacePodVerticalScaling", "beta, can be switched off"),
     gate_locked((1, 35), "DynamicResourceAllocation", "on, can be switched off"),
@@ -233,7 +255,9 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="they are not pinned, as with the gate on",
         concerns="pods carry `spec.resources` where the gate is off",
         remedy="take spec.resources out of the pod: its containers are pinned then",
-        apply=with_reading(_skip_without_gate),
+        apply=with_reading(
+            lambda reading: reading._replace(serve=behind(("PodLevelResources",), skipped, always(skipped)))
+        ),
     ),
     Change(
         topic="gate PodLevelResourceManagers",
@@ -241,7 +265,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="unknown",
         newer="alpha, off; on, pods get CPUs and memory as a whole, and share them among their containers",
         concerns="you switch it on and pods carry `spec.resources`",
-        apply=_serve_with_gate,
+        apply=_serve_as_a_whole,
     ),
     Change(
         topic="gate DRAExtendedResource",

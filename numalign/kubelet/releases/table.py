@@ -92,7 +92,7 @@ def first_with_option(name: str) -> Version | None:
 def parse_version(text: str, where: str = "--kubelet-version") -> Version:
     """Read a kubelet version: `1.23`, `v1.23`, `v1.23.17`; `where` begins the error.
 
-    Releases from `EXACT` to `NEWEST` are exact, earlier ones as far as they are known to differ, later ones as published.
+    Releases from `EXACT` to `NEWEST` are exact, earlier ones as far as known, later ones as published.
 
     Raises:
         InputError: it is none, or not one from `OLDEST` to `PUBLISHED`.

@@ -12,10 +12,12 @@ from numalign.kubelet.cpu.provider import CPU
 from numalign.kubelet.cpu.provider import start_until_1_33 as start_cpu_until_1_33
 from numalign.kubelet.device.provider import DEVICE
 from numalign.kubelet.device.provider import start_until_1_35 as start_devices_until_1_35
+from numalign.kubelet.memory.allocate import allocate_until_1_36 as allocate_memory_until_1_36
 from numalign.kubelet.memory.provider import MEMORY
 from numalign.kubelet.pod_level import as_containers, complete_in_1_32, names_cpu_or_memory
-from numalign.kubelet.reading import Gates, PodReading, Serve, as_written, counted_by_spec, requests_of_app_status
+from numalign.kubelet.reading import RESIZING, PodReading, always, behind, of_app_status, of_spec, without_sidecar_ports
 from numalign.kubelet.releases.release import OPTIONS, Gate, Kubelet, MergeRules
+from numalign.kubelet.resized import by_spec
 from numalign.kubelet.topology import scopes
 from numalign.kubelet.topology.merge.lists import combine
 from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
@@ -23,23 +25,15 @@ from numalign.kubelet.topology.policy import merge, single_numa_filter
 from numalign.model.pod import PodLevel
 
 
-def _as_containers(_gates: Gates) -> Serve:
-    return as_containers
-
-
-def _always(_level: PodLevel) -> bool:
+def _any_level(_level: PodLevel) -> bool:
     return True
-
-
-def _no_claims(_gates: Gates) -> bool:
-    return False
 
 
 V1_32 = Kubelet(
     version=(1, 32),
     device=DEVICE._replace(start=start_devices_until_1_35),
     cpu=CPU._replace(start=start_cpu_until_1_33, allocate=allocate_until_1_36),
-    memory=MEMORY,
+    memory=MEMORY._replace(allocate=allocate_memory_until_1_36),
     merging=MergeRules(merge=merge, combine=combine, single_filter=single_numa_filter, ranked=True),
     scopes={"container": scopes.admit_each_container, "pod": scopes.admit_as_one},
     policies=POLICIES,
@@ -70,14 +64,14 @@ V1_32 = Kubelet(
         }
     ),
     reading=PodReading(
-        see=as_written,
-        requests=requests_of_app_status,
-        complete=lambda _gates: complete_in_1_32,
-        decides=lambda _gates: _always,
-        counted=counted_by_spec,
+        see=without_sidecar_ports,
+        requests=behind((RESIZING,), of_app_status, always(of_spec)),
+        complete=always(complete_in_1_32),
+        decides=always(_any_level),
+        counted=always(by_spec),
         is_pod_level=names_cpu_or_memory,
-        serve=_as_containers,
-        claimed=_no_claims,
+        serve=always(as_containers),
+        claimed=always(False),
     ),
     refusal=("TopologyAffinityError", "Resources cannot be allocated with Topology locality"),
     option_not_enabled=not_enabled_until_1_32,

@@ -1,9 +1,9 @@
 """Every feature gate that a kubelet may know beside those that `releases` tells of: a table.
 
-docs/rules/kubelet-versions.md 2, docs/rules/kubelet-1.37.md 2. A row: name, steps, and after `>` the gates that must be
-on where it is (checked from 1.35 on). A step is a stage (`a`lpha, `b`eta, `g`enerally available, `d`eprecated; a capital
-letter: on by default) and the release that it came with; `*`: locked to the default, `?`: locked or not, nobody here
-knows. `-1.36`: gone since; `?1.34`: from there on not certain.
+docs/rules/kubelet-versions.md 2, docs/rules/kubelet-1.37.md 2. A row: name, steps, and after `>` the gates that must
+be on where it is (checked from 1.35 on). A step is a stage (`a`lpha, `b`eta, `g`enerally available, `d`eprecated; a
+capital letter: on by default) and the release that it came with; `*`: locked to the default, `?`: locked or not, nobody
+here knows. `-1.36`: gone since; `?1.34`: from there on not certain.
 
 From the project's list of features by release, its documentation's page on gates, and, for 1.36, recorded settings.
 What such a gate was before 1.32 is left out.
@@ -97,7 +97,6 @@ ConcurrentWatchObjectDecode b1.31 B1.37
 ConsistentListFromCache B1.31 G1.34*
 ConstrainedImpersonation a1.35 B1.36
 ContainerCheckpoint B1.30
-ContainerRestartRules a1.34 B1.35
 ContainerStopSignals a1.33
 ContextualLogging B1.30 -1.36
 ControllerManagerReleaseLeaderElectionLockOnExit a1.36

@@ -104,15 +104,15 @@ def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, t
     mended = []
     if files.cpu is not None:
         with suppress(CheckpointError):
-            cpus, sums = cpu_file.inspect(files.cpu)
-            if cpus.checksum and cpus.checksum not in sums.values():
+            cpus, sums = cpu_file.inspect(files.cpu, release)
+            if (cpus.checksum or cpus.form == "with data") and cpus.checksum not in sums.values():
                 good = cpu_file.sealed(cpus)
                 mended.append(Resealed(cpu_file.FILE, cpus.checksum, good.checksum))
                 files = files._replace(cpu=cpu_file.write(good))
     if files.memory is not None:
         with suppress(CheckpointError):
-            found, memory_sums = memory_file.inspect(files.memory)
-            unchecked = found.checksum == 0 and release >= (1, 36)
+            found, memory_sums = memory_file.inspect(files.memory, release)
+            unchecked = found.checksum == 0 and release >= (1, 36) and found.form != "with data"
             if not unchecked and found.checksum not in memory_sums.values():
                 sealed = memory_file.sealed(found)
                 mended.append(Resealed(memory_file.FILE, found.checksum, sealed.checksum))
@@ -178,19 +178,19 @@ def as_written(node: Node, files: StateFiles) -> NodeState:
 
 def _written_cpu(node: Node, text: str | None) -> CPUState:
     try:
-        found, _ = cpu_file.inspect(text or "")
+        found, _ = cpu_file.inspect(text or "", node.kubelet.version)
         assignments = {
             uid: {name: cpuset.parse(cpus) for name, cpus in held.items()} for uid, held in found.entries.items()
         }
         assignments |= {f"container {one}": {"?": cpuset.parse(cpus)} for one, cpus in found.containers.items()}
-        return CPUState(cpuset.parse(found.default), assignments)
+        return CPUState(cpuset.parse(found.default), assignments, pods=found.pod_entries)
     except (CheckpointError, cpuset.CPUSetError):
         return cpu.initial_state(node.cpu)
 
 
 def _written_memory(node: Node, text: str | None) -> MemoryState:
     try:
-        entries = memory_file.entries_of(memory_file.inspect(text or "")[0])
+        entries = memory_file.entries_of(memory_file.inspect(text or "", node.kubelet.version)[0])
     except CheckpointError:
         return initial_memory(node.memory)
     known = {

@@ -106,6 +106,8 @@ def _allocate(
         try:
             states[place] = provider.allocate_pod(of, states[place], pod, hint)
         except (AllocationError, KubeletPanicError, KubeletHangError) as error:
+            if isinstance(error, AllocationError) and error.left is not None:
+                states[place] = error.left
             failure = Failure(error, provider.name)
             break
     return state._replace(states=tuple(states)), failure

@@ -11,7 +11,17 @@ from typing import Final, Never
 
 from numalign.errors import InputError
 from numalign.model.apiserver import Known, Quantities, amount, amounts
-from numalign.model.pod import NO_STATUS, Container, ContainerKind, Manifest, Pod, PodLevel, PodStatus, QoS, ResizeStatus
+from numalign.model.pod import (
+    NO_STATUS,
+    Container,
+    ContainerKind,
+    Manifest,
+    Pod,
+    PodLevel,
+    PodStatus,
+    QoS,
+    ResizeStatus,
+)
 
 _NOTHING: Final[Mapping[str, Never]] = {}
 """Every empty mapping of every pod: there may be very many pods."""

@@ -43,7 +43,7 @@ from numalign.model.document import (
 from numalign.model.document.values import boolean, integer, list_of, map_of, text
 from numalign.model.path import FieldError, dotted, unfit
 from numalign.model.pod import NO_STATUS, Pod, PodStatus, ResizeStatus
-from numalign.model.quantity import Quantity, canonical
+from numalign.model.quantity import canonical
 from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.dump import dump as dump_config
 from numalign.sources.machine.dump import dump as dump_machine

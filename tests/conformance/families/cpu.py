@@ -52,9 +52,7 @@ def decide(case: Case, manager: CPUManager) -> dict[str, Any]:
     return {"reserved": format_set(manager.reserved), "steps": steps}
 
 
-def run_step(
-    case: Case, manager: CPUManager, state: CPUState, step: dict[str, Any]
-) -> tuple[CPUState, dict[str, Any]]:
+def run_step(case: Case, manager: CPUManager, state: CPUState, step: dict[str, Any]) -> tuple[CPUState, dict[str, Any]]:
     """Run one `allocate` or `remove` and say what it gave."""
     uid, name = step["pod"], step["container"]
     if step["op"] == "remove":

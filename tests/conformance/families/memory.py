@@ -8,7 +8,7 @@ from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
-from numalign.kubelet.memory.allocate import allocate, remove
+from numalign.kubelet.memory.allocate import remove
 from numalign.kubelet.memory.hints import container_hints
 from numalign.kubelet.memory.reserved import read_reserved_memory, total_of
 from numalign.kubelet.memory.start import start
@@ -77,7 +77,7 @@ def _do(
     if step["op"] == "hints":
         silent = container.memory is None or bool(held)
         return state, {"hints": _recorded(container_hints(manager, state, pod, container), pod, silent)}
-    state = allocate(manager, state, pod, container, _hint(step["hint"]))
+    state = kubelet.memory.allocate(manager, state, pod, container, _hint(step["hint"]))
     return state, {"blocks": _blocks(state.blocks(pod.uid, container.name))}
 
 

@@ -35,7 +35,7 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
     if lost:
         manifest["status"] = {**manifest["status"], **lost}
     answer = {}
-    for release in case["expect"] if "expect" in case else ("1.36", "1.37"):
+    for release in case.get("expect", ("1.36", "1.37")):
         of = kubelet(parse_version(release))
         pod, _ = reader(of.reading, of.gates_with({})).read(read_pod(manifest))
         if not case["useStatus"]:
