@@ -63,6 +63,11 @@ class PodStatus(NamedTuple):
     infeasible: bool = False
     """The node can never carry out the resize that the spec asks for (condition `PodResizePending`)."""
 
+    @property
+    def resizes(self) -> bool:
+        """Tell whether it says anything of amounts."""
+        return bool(self.containers or self.init_containers) or self.level != ResizeStatus()
+
 
 NO_STATUS = PodStatus()
 

@@ -39,6 +39,8 @@ class PodRequest(NamedTuple):
     overhead: Items = ()
     level: Items = ()
     """Requests of the pod as a whole (`spec.resources`); the scheduler's plugins for NUMA nodes do not know them."""
+    counted: Items | None = None
+    """What it counts for on its node without overhead, where its status, too, decides (a pod that is resized)."""
 
     @property
     def guaranteed(self) -> bool:
@@ -50,7 +52,8 @@ def read_request(pod: Pod) -> PodRequest:
     """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
     containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
     level = {**pod.level.limits, **pod.level.requests} if pod.level else {}
-    return PodRequest(pod.qos, containers, _items(pod.overhead), _items(level))
+    counted = None if pod.counted is None else tuple(sorted(pod.counted.items()))
+    return PodRequest(pod.qos, containers, _items(pod.overhead), _items(level), counted)
 
 
 def _items(quantities: Mapping[str, Quantity]) -> Items:
@@ -80,8 +83,10 @@ def node_level(pod: PodRequest) -> dict[str, int]:
 
     The sum over app containers and sidecars, but at least the peak of each init container together with the sidecars
     before it (docs/rules/topology-manager.md 11.2). What the pod asks as a whole takes the place of that; then comes
-    the overhead.
+    the overhead. A pod that is being resized counts for what `resized` made of its status.
     """
+    if pod.counted is not None:
+        return add(dict(pod.counted), pod.overhead)
     total: dict[str, int] = {}
     sidecars: dict[str, int] = {}
     peaks: dict[str, int] = {}

@@ -58,6 +58,10 @@ def is_history(version: Version) -> bool:
     return version < EXACT
 
 
+PUBLISHED_NOTE = "kubelet {}: from published changes, not recorded"
+"""What is said of a release that `is_published`."""
+
+
 def is_published(version: Version) -> bool:
     """Tell whether a release is known from published changes alone: no kubelet of it was recorded."""
     return version > NEWEST

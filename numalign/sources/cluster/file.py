@@ -23,6 +23,7 @@ from numalign.sources.cluster.kubelets import (
     Requests,
     allocatable_of,
     always,
+    setup_of,
     unjudged_of,
     with_allocatable,
 )
@@ -206,7 +207,7 @@ def _setup(
         given, more = configuration.from_data(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
-    return Setup(machine, config, "ideal" if ideal else "kubelet"), notices
+    return setup_of(machine, config, "ideal" if ideal else "kubelet"), notices
 
 
 _GROUP: Final = record(

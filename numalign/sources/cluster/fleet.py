@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from numalign.errors import InputError, Notice
@@ -12,6 +13,8 @@ from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.node import NodeState
+from numalign.kubelet.releases import NEWEST_TEXT, OLDEST, PUBLISHED
+from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, kubelet, parse_version
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Container, Pod
@@ -30,6 +33,8 @@ from numalign.sources.cluster.kubelets import (
     Requests,
     allocatable_of,
     always,
+    counted,
+    setup_of,
     unjudged_of,
     with_allocatable,
     without_judging,
@@ -98,13 +103,13 @@ class _Building:
         found = dump.nrts.get(name)
         if found and dump.pods and is_stale(found.nrt, pods, dump.ended.get(name, ())):
             self._say("nrt-stale", "the object is outdated: its pods have changed, so its free amounts are old", name)
-        session, known = self._session(identity, read, pods)
+        session, known = self._session(identity, self._with_release(read), pods)
         allocatable = read.allocatable or (allocatable_of(session.view) if session else {})
         if not read.allocatable and not (found and MEMORY in found.nrt.listed):
             allocatable = {resource: amount for resource, amount in allocatable.items() if resource != MEMORY}
         if "pods" not in allocatable:
             allocatable = {**allocatable, "pods": PODS_BY_DEFAULT * NANO}
-        bound = tuple([one.pod for one in pods])
+        bound = tuple([counted(session, one.pod) for one in pods])
         if session is not None:
             taken = () if dump.pods else _anonymous(session)
             bound = bound or taken
@@ -131,6 +136,18 @@ class _Building:
     def _say(self, code: str, text: str, name: str) -> None:
         self._about.setdefault((code, text), []).append(name)
 
+    def _with_release(self, read: NodeRead) -> NodeRead:
+        """Say which kubelet decides on a node: that of the release that it names, where numalign knows it."""
+        release = _release_of(read.release)
+        if not release:
+            text = f"decided as kubelet {NEWEST_TEXT}: " + (
+                f"{read.release} is not known" if read.release else "no Node object says the release of these nodes"
+            )
+            self._say("node-release-unknown", text, read.name)
+        elif is_published(parse_version(release)):
+            self._say("published-release", PUBLISHED_NOTE.format(release), read.name)
+        return read._replace(release=release)
+
     def _session(self, identity: Identity, read: NodeRead, pods: Sequence[PodRead]) -> tuple[Session | None, Known]:
         """Open the kubelet of a node, with what is taken there."""
         topology, found = self._dump.topologies.get(identity.name), self._dump.nrts.get(identity.name)
@@ -140,7 +157,10 @@ class _Building:
             return self._of_cpus(identity, topology, read), "counts"
         for one in self._labelled:
             if read.labels.get(one.label) == one.value:
-                session = self._kubelets.open(id(one), always(one.setup), identity)
+                setup = one.setup
+                if read.release and not setup.machine.kubelet_version:
+                    setup = setup._replace(kubelet=kubelet(parse_version(read.release)))
+                session = self._kubelets.open((id(one), setup.kubelet.version), always(setup), identity)
                 return self._replayed(session, pods, identity.name), "counts"
         self._say("machine-unknown", "the hardware of these nodes is unknown: no object describes it", identity.name)
         return None, "nothing"
@@ -148,7 +168,7 @@ class _Building:
     def _of_nrt(
         self, identity: Identity, nrt: NodeResourceTopology, read: NodeRead, topology: CPUTopologyRead | None
     ) -> Session:
-        key = _kind_key(nrt, read.capacity)
+        key = (_kind_key(nrt, read.capacity), read.release)
         assumed = self._assumed.get(key)
         if assumed is None:
             cpus, memory = (read.capacity.get(name) for name in (CPU, MEMORY))
@@ -157,7 +177,7 @@ class _Building:
             )
         for note in assumed.notes:
             self._say("nrt-assumed", note, identity.name)
-        setup = Setup(assumed.machine, assumed.config, "ideal")
+        setup = setup_of(assumed.machine._replace(kubelet_version=read.release), assumed.config, "ideal")
         if topology is not None:
             exact = _exact_cpus(assumed.machine, machine_of_cpus(topology))
             if exact is not None:
@@ -179,7 +199,8 @@ class _Building:
         exact = machine or with_memory(machine_of_cpus(topology), memory // NANO if memory else None)
         settings = from_data(topology.settings, identity.name).config
         changed = {field: value for field, value in settings._asdict().items() if value != getattr(_NONE, field)}
-        session = self._kubelets.open(id(topology), always(Setup(exact, config._replace(**changed), "ideal")), identity)
+        setup = setup_of(exact._replace(kubelet_version=read.release), config._replace(**changed), "ideal")
+        session = self._kubelets.open(id(topology), always(setup), identity)
         return session._replace(state=_with_taken(session.state, topology.taken & session.node.cpu.allocatable))
 
     def _replayed(self, session: Session, pods: Sequence[PodRead], name: str) -> Session:
@@ -196,6 +217,14 @@ class _Building:
 
 
 _NONE = KubeletConfig()
+
+
+def _release_of(version: str) -> str:
+    """Read the release of a kubelet that numalign knows, whatever stands behind it: `v1.35.2-eks-1`; empty: none."""
+    found = re.match(r"v?(1\.\d{1,3})(?=[^0-9]|$)", version, re.ASCII)
+    if found is None or not OLDEST <= (1, int(found[1][2:])) <= PUBLISHED:
+        return ""
+    return found[1]
 
 
 def _kind_key(nrt: NodeResourceTopology, capacity: Amounts) -> Hashable:
@@ -259,10 +288,10 @@ def read_machines(files: Iterable[str]) -> Built:
     notices: list[Notice] = []
     for file in files:
         loaded = load_machine(os.path.join(".", file) if os.path.basename(file) == file else file)
-        setup = Setup(loaded.machine, IDEAL, "ideal")
+        setup = setup_of(loaded.machine, IDEAL, "ideal")
         if loaded.machine.kubelet is not None:
             found = configuration.from_data(loaded.machine.kubelet, f"{file}: kubelet")
-            setup = Setup(loaded.machine, found.config, "kubelet")
+            setup = setup_of(loaded.machine, found.config, "kubelet")
             notices += found.warnings
         known = loaded.machine.node
         name = known.name or loaded.machine.name

@@ -7,9 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from numalign.errors import StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.fit.check import NodeView
-from numalign.kubelet.setup import Setup
-from numalign.model.machine import Taint
+from numalign.kubelet.reading import reader
+from numalign.kubelet.releases.table import LATEST, kubelet, parse_version
+from numalign.kubelet.setup import Base, Setup
+from numalign.model.machine import Machine, Taint
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
 from numalign.model.resources import is_bytes
@@ -18,6 +21,21 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import node_level
 from numalign.scheduler.resources import Amounts
 from numalign.values import NamedTuple
+
+
+def setup_of(machine: Machine, config: KubeletConfig, base: Base) -> Setup:
+    """Put the kubelet of a node together: of the release that its machine names, else the newest that was recorded."""
+    release = machine.kubelet_version
+    return Setup(machine, config, base, kubelet(parse_version(release)) if release else LATEST)
+
+
+def counted(session: Session | None, pod: Pod) -> Pod:
+    """Say what a pod counts for, where its status says that it is being resized."""
+    if not pod.status.resizes:
+        return pod
+    node = session.node if session else None
+    read = node.read_pod if node else reader(LATEST.reading, LATEST.gates_with({})).read
+    return pod._replace(counted=read(pod)[0].counted)
 
 
 class Identity(NamedTuple):
@@ -111,6 +129,8 @@ class Requests:
         return NodeTotals(allocatable, used, count, unjudged)
 
     def _asked(self, pod: Pod) -> dict[str, int]:
+        if pod.counted is not None:
+            return node_level(request.read_request(pod))
         key = id(pod.containers), pod.qos
         known = self._known.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs

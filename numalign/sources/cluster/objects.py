@@ -30,6 +30,8 @@ class NodeRead(NamedTuple):
     labels: Mapping[str, str] = {}
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    release: str = ""
+    """The version of its kubelet, as the node says it; empty: it does not."""
 
 
 class PodRead(NamedTuple):
@@ -60,7 +62,12 @@ _NODE: Final = record(
     NodeRead,
     inside("metadata", field("name", text("the node's name")), maybe("labels", _LABELS)),
     inside("spec", maybe("taints", list_of(_TAINT)), maybe("unschedulable", Form(bool, bool, {}))),
-    inside("status", maybe("allocatable", AMOUNTS, {}), maybe("capacity", AMOUNTS, {})),
+    inside(
+        "status",
+        maybe("allocatable", AMOUNTS, {}),
+        maybe("capacity", AMOUNTS, {}),
+        inside("nodeInfo", maybe("kubeletVersion", _ANY_TEXT, "", to="release")),
+    ),
     others=True,
 )
 
@@ -90,13 +97,14 @@ class PodReader:
         if not node or not isinstance(node, str) or phase in FINISHED:
             return None
         kept = trimmed(spec)
-        key = (_frozen(kept), status.get("qosClass"))
+        said: dict[str, object] = {"qosClass": status["qosClass"]} if status.get("qosClass") else {}
+        if _resized(spec, status):
+            said |= {name: status[name] for name in _RESIZE if name in status}
+        key = (_frozen(kept), _frozen(said))
         shape = self._known.get(key)
         if shape is None:
             manifest: dict[str, object] = {"metadata": {"name": "shape"}, "spec": kept}
-            if status.get("qosClass"):
-                manifest["status"] = {"qosClass": status["qosClass"]}
-            shape = self._known[key] = read_pod(manifest)
+            shape = self._known[key] = read_pod({**manifest, "status": said} if said else manifest)
         name, namespace = _name(metadata.get("name")), _name(metadata.get("namespace") or "default")
         uid = metadata.get("uid")
         pod = shape._replace(
@@ -110,6 +118,28 @@ class PodReader:
         if isinstance(annotations, Mapping) and (OBSERVED in annotations or PREDICTED in annotations):
             placed = of_annotations(annotations, "Running" if phase == "Running" else "Bound")
         return PodRead(node, pod, phase, placed)
+
+
+_RESIZE: Final = ("conditions", "containerStatuses", "initContainerStatuses", "allocatedResources", "resources")
+"""What of a status says that a pod is being resized."""
+
+
+def _resized(spec: Mapping[str, object], status: Mapping[str, object]) -> bool:
+    """Tell whether a status names other amounts than the spec; nearly all pods' name the same."""
+    for group, statuses in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
+        listed, said = spec.get(group), status.get(statuses)
+        if not isinstance(listed, list | tuple) or not isinstance(said, list | tuple):
+            continue
+        asked = {one.get("name"): _part(one, "resources") for one in listed}
+        if any(_differs(_part(asked, one.get("name")), one) for one in said):
+            return True
+    return _differs(_part(spec, "resources"), status)
+
+
+def _differs(asked: Mapping[str, object], said: Mapping[str, object]) -> bool:
+    requests = asked.get("requests") or {}
+    told = said.get("allocatedResources"), _part(said, "resources").get("requests")
+    return any(one is not None and one != requests for one in told)
 
 
 def ended(thing: Mapping[str, object]) -> tuple[str, tuple[str, str]] | None:

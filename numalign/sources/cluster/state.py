@@ -29,7 +29,15 @@ from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
 from numalign.sources.cluster import nrt
 from numalign.sources.cluster.fleet import Built
-from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, with_allocatable, without_judging
+from numalign.sources.cluster.kubelets import (
+    Identity,
+    Kubelets,
+    Requests,
+    counted,
+    setup_of,
+    with_allocatable,
+    without_judging,
+)
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data as machine_from_data
@@ -94,6 +102,7 @@ class _Reading:
             session = self._kubelets.open(kind, partial(self._setups.__getitem__, kind), Identity(name, labels, taints))
             state = _state(session.node, data, demands, path)
             session = without_judging(with_allocatable(session, total), unjudged)
+            pods = [counted(session, pod) for pod in pods]
             session = session._replace(state=state, pods=ActivePods(pods))
         totals = self._requests.totals(total, pods, unjudged)
         if session is None:
@@ -124,7 +133,7 @@ def _placed(data: Data) -> PlacedPod:
 def _setup(data: Data, path: Path) -> Setup:
     machine, _ = machine_from_data(data["machine"], "machine", partial(_under, (*path, "machine")))
     config = configuration.from_data(data["kubelet"], dotted((*path, "kubelet"))).config
-    return Setup(machine, config, "ideal")  # a node that runs did start, whatever it reserves
+    return setup_of(machine, config, "ideal")  # a node that runs did start, whatever it reserves
 
 
 def _under(path: Path, inner: Path) -> str:
@@ -132,7 +141,7 @@ def _under(path: Path, inner: Path) -> str:
 
 
 def _shape(data: Data) -> Pod:
-    status = {"qosClass": data["qos"]} if data["qos"] else {}
+    status = {**data["status"], **({"qosClass": data["qos"]} if data["qos"] else {})}
     return read_pod({"metadata": {"name": "shape"}, "spec": data["spec"], "status": status})
 
 
@@ -264,6 +273,10 @@ _STATE: Final = record(
     field("seed", integer(0, 2**63 - 1), 0),
     maybe("timing", TIMING, Timing()),
     maybe("kinds", list_of(record(as_dict, field("machine", raw), maybe("kubelet", raw, {}))), ()),
-    maybe("shapes", list_of(record(as_dict, field("spec", anything), field("qos", anything))), ()),
+    maybe(
+        "shapes",
+        list_of(record(as_dict, field("spec", anything), field("qos", anything), maybe("status", raw, {}))),
+        (),
+    ),
     field("nodes", list_of(_NODE)),
 )

@@ -24,6 +24,7 @@ from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster.objects import trimmed
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TIMING
 from numalign.sources.machine import dump as machine_dump
+from numalign.sources.node.state import status_of
 from numalign.store.state_file import Kind
 
 KIND: Final = Kind("ClusterState", 1)
@@ -92,11 +93,12 @@ class _Writing:
         return self._known_kinds[key]
 
     def _shape(self, pod: Pod) -> int:
-        key = id(pod.containers), pod.status.qos
+        key = id(pod.containers), pod.status.qos, id(pod.status) if pod.status.resizes else 0
         known = self._known_shapes.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs
-            known = self._known_shapes[key] = len(self.shapes), pod.containers
-            self.shapes.append({"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.status.qos})
+            known = self._known_shapes[key] = len(self.shapes), (pod.containers, pod.status)
+            shape: dict[str, object] = {"spec": trimmed(pod.spec) if pod.spec else _spec(pod), "qos": pod.status.qos}
+            self.shapes.append({**shape, "status": status_of(pod.status)} if pod.status.resizes else shape)
         return known[0]
 
 

@@ -152,11 +152,11 @@ def _manifest(pod: Pod) -> dict[str, object]:
     metadata.update((key, value) for key, value in optional.items() if value)
     manifest: dict[str, object] = {"metadata": metadata, "spec": pod.spec}
     if pod.status != NO_STATUS:
-        manifest["status"] = _status(pod.status)
+        manifest["status"] = status_of(pod.status)
     return manifest
 
 
-def _status(status: PodStatus) -> dict[str, object]:
+def status_of(status: PodStatus) -> dict[str, object]:
     """Write what a kubelet reads of a pod's status."""
     mappings = [{"containerName": owner, "resourceName": name} for owner, name in sorted(status.claimed)]
     written: dict[str, object] = {
