@@ -82,6 +82,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "history-kubelet-version": ("note", None),  # asked for with --kubelet-version
     "published-release": ("note", None),  # the message says what to do
     "inferred": ("warning", None),  # the message says what to do
+    "upgrade": ("warning", None),  # the message says what to do
     # Machine files.
     "node-id": ("warning", "use node ids 0-63, or policy none"),
     "distances-long": ("warning", "write one distance for each NUMA node"),

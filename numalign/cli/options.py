@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from numalign.errors import InputError, NumalignError
-from numalign.kubelet.releases import EXACT, NEWEST_TEXT, OLDEST
+from numalign.kubelet.releases import EXACT, NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
 
@@ -151,7 +151,8 @@ kubelet_version_option: Decorator = flag(
     "--kubelet-version",
     metavar="1.N",
     help=f"Which kubelet decides: 1.{EXACT[1]} to {NEWEST_TEXT} exactly, "
-    f"1.{OLDEST[1]} to 1.{EXACT[1] - 1} as far as known. Without it: the newest.",
+    f"1.{OLDEST[1]} to 1.{EXACT[1] - 1} as far as known, 1.{PUBLISHED[1]} from published changes. "
+    f"Without it: {NEWEST_TEXT}, the newest that was recorded.",
 )
 
 

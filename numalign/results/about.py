@@ -18,6 +18,8 @@ class About(NamedTuple):
     oldest_kubelet: str
     newest_kubelet: str
     exact_kubelets: tuple[str, ...]
+    published_kubelets: tuple[str, ...]
+    """Releases known from published changes alone."""
     """The releases whose decisions were recorded, oldest first."""
     extras: tuple[tuple[str, bool], ...]
     """(extra, whether what it needs is installed) pairs."""

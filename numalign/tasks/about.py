@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from numalign.kubelet.releases import NEWEST, OLDEST
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import exact_kubelets
+from numalign.kubelet.releases.table import exact_kubelets, is_published, known_kubelets
 from numalign.results.about import About, HostCheck
 from numalign.version import __version__
 
@@ -25,6 +25,7 @@ def about() -> About:
         python=platform.python_version(),
         oldest_kubelet=version_text(OLDEST),
         newest_kubelet=version_text(NEWEST),
+        published_kubelets=tuple([version_text(one.version) for one in known_kubelets() if is_published(one.version)]),
         exact_kubelets=tuple([version_text(one.version) for one in exact_kubelets()]),
         extras=tuple([(extra, find_spec(module) is not None) for extra, module in EXTRAS]),
     )

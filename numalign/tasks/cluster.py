@@ -112,7 +112,7 @@ def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest
     """
     here, up = find_place(node, machine, kubelet, pods)
     session = here.there or open_session(here.on.setup)
-    there = load_pods(up, machine=here.on.setup.machine)
+    there = load_pods(up, on=here.on.setup)
     for pod in there.beside:
         session = admit(session, pod).then
     session = session._replace(state=collect(session.node, session.state))

@@ -6,19 +6,33 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.config.check import report
 from numalign.analysis.config.suggest import Suggestion, suggest
+from numalign.analysis.config.upgrade import upgrade_notices
 from numalign.errors import StartError
 from numalign.results.node import ConfigCheckResult
 from numalign.tasks.setup import kubelet_asked
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
     from numalign.tasks.requests import KubeletRequest
+    from numalign.tasks.setup import LoadedSetup
 
 
 def check_config(setup: Setup) -> ConfigCheckResult:
     """Check a configuration on its machine, and work out the nearest one that starts."""
     return ConfigCheckResult(setup, report(setup))
+
+
+def before_upgrade(on: LoadedSetup, flags: Collection[str] = ()) -> LoadedSetup:
+    """Add what stops the kubelet after the next upgrades.
+
+    Args:
+        on: the machine and the settings.
+        flags: names of the flags on the kubelet's command line, where it is known.
+    """
+    return on._replace(notices=(*on.notices, *upgrade_notices(on.setup, flags)))
 
 
 def suggest_config(machine: Machine, request: KubeletRequest) -> Suggestion:

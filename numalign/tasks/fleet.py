@@ -55,7 +55,7 @@ def ask_node(question: NodeQuestion) -> NodeAnswer:
     node = None if source.endswith((".yaml", ".yml", ".json")) else source
     kubelet = question.kubelet._replace(version=None) if upgrades else question.kubelet
     here, asked = find_place(node, source if node is None else None, kubelet, question.pods)
-    up = load_pods(asked, here.pods, here.on.setup.machine)
+    up = load_pods(asked, here.pods, here.on.setup)
     if up.broken:
         raise up.broken[0]
     if not upgrades:

@@ -14,7 +14,7 @@ from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
-from numalign.kubelet.releases import NEWEST, OLDEST
+from numalign.kubelet.releases import NEWEST, OLDEST, PUBLISHED
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start import reported
 from numalign.kubelet.start.held_pods import held_pod, holders
@@ -153,7 +153,7 @@ def _version(facts: NodeFacts, kubelet: KubeletRequest) -> tuple[str | None, tup
         return kubelet.version, ()
     parts = facts.version.removeprefix("v").split(".")
     version = (int(parts[0]), int(parts[1])) if len(parts) > 1 and all(one.isdecimal() for one in parts[:2]) else None
-    if version is not None and OLDEST <= version <= NEWEST:
+    if version is not None and OLDEST <= version <= PUBLISHED:
         return version_text(version), ()
     text = f"its kubelet is {facts.version}; decided as {version_text(NEWEST)}, the newest exact release"
     return None, (Notice("node-release-unknown", text, facts.origin),)

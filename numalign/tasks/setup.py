@@ -15,12 +15,15 @@ from numalign.kubelet.fit.predicates import as_static
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import (
     LATEST,
+    PUBLISHED_NOTE,
     first_with_setting,
+    is_published,
     kubelet,
     parse_version,
 )
 from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.start.check import MERGE_EVICTION
+from numalign.model.apiserver.validation import container_policies
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
@@ -132,6 +135,8 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
 def _history(asked: Kubelet, config: KubeletConfig) -> Iterator[Notice]:
     """Say which gate an earlier kubelet needs; that it is one, every screen's head says."""
     release = version_text(asked.version)
+    if is_published(asked.version):
+        yield Notice("published-release", PUBLISHED_NOTE.format(release), "--kubelet-version")
     gate = asked.gates.get(MANAGER_GATE)
     given = MANAGER_GATE in config.feature_gates
     if gate and not gate.default and not given and config.topology_manager_policy != "none":
@@ -162,7 +167,7 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
 
 
 def kubelet_asked(request: KubeletRequest) -> Kubelet:
-    """Return the kubelet that is asked for: the newest unless another is named.
+    """Return the kubelet that is asked for: the newest that was recorded, unless another is named.
 
     Raises:
         InputError: the version is not a release that numalign knows.
@@ -243,13 +248,14 @@ def _ignored(config: KubeletConfig, request: KubeletRequest) -> Iterator[Notice]
         yield Notice("setting-ignored", text, f"--{flag}")
 
 
-def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machine | None = None) -> LoadedPods:
+def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), on: Setup | None = None) -> LoadedPods:
     """Read and check all pods.
 
     Args:
         request: which pods.
         there: pods of the node that none of them may be called like.
-        machine: whose name tells which node is meant where the pods beside are on several.
+        on: the machine, whose name tells which node is meant where the pods beside are on several; its kubelet is of
+            the API server's release.
 
     Raises:
         InputError: a pod the API server would refuse, or an input without a pod.
@@ -261,13 +267,15 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
     if request.beside:
         from numalign.sources.pods.beside import read_beside
 
-        known = (machine.node.name or "", machine.name) if machine else ()
+        known = (on.machine.node.name or "", on.machine.name) if on else ()
         found = read_beside(request.beside, request.node_name, known)
         beside, notices = found.pods, found.notices
     copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
     given = manifest.read_pods(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
     if request.static:
         given = given._replace(sources=tuple([one._replace(pod=as_static(one.pod)) for one in given.sources]))
+    if on is not None and not on.kubelet.gates_with(on.config.feature_gates)(RESTART_GATE):
+        _refuse_policies(given.sources, on.kubelet)
     return LoadedPods(
         beside=beside,
         tried=given.pods,
@@ -276,6 +284,18 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), machine: Machin
         broken=given.broken,
         claims=given.claims,
     )
+
+
+RESTART_GATE = "ContainerRestartRules"
+"""The gate of restart policies of containers."""
+
+
+def _refuse_policies(sources: Sequence[PodSource], kubelet: Kubelet) -> None:
+    """Refuse pods that the API server of an older release refuses (docs/rules/admission-fit.md 10)."""
+    for source in sources:
+        for path in container_policies(source.pod.spec):
+            text = f"Kubernetes {version_text(kubelet.version)} takes none here (1.35 does): only init containers"
+            raise source.document.error(f"{text} may have a restartPolicy, and only Always", source.place(path))
 
 
 def file_of(source: PodSource) -> str | None:

@@ -22,7 +22,7 @@ from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
 from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatus, NodeCheck, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
-from numalign.tasks.config import check_config
+from numalign.tasks.config import before_upgrade, check_config
 from numalign.tasks.node import claims_of, kept_node, load_facts, named, node_setup, occupied, with_keepers
 from numalign.values import NamedTuple
 
@@ -113,9 +113,9 @@ def check_node(
     """
     kept = kept_node(request.source, machine, kubelet)
     if kept is not None:
-        return kept.on, check_config(kept.on.setup)
+        return before_upgrade(kept.on), check_config(kept.on.setup)
     facts = load_facts(request)
-    on = node_setup(facts, machine, kubelet)
+    on = before_upgrade(node_setup(facts, machine, kubelet), facts.settings.given if facts.settings else ())
     result = check_config(on.setup)
     if not result.report.starts:
         return on, result

@@ -41,7 +41,7 @@ def _problems(case: Case, machine: str, settings: Settings) -> Iterator[str]:
     request = KubeletRequest(settings.config, None, settings.flags, settings.version)
     try:
         on = load_setup(machine, request)
-        pods = load_pods(PodsRequest(case.pods, case.beside, case.replicas), machine=on.setup.machine)
+        pods = load_pods(PodsRequest(case.pods, case.beside, case.replicas), on=on.setup)
         result = admit(on.setup, pods.tried, beside=pods.beside)
     except StartError as error:
         if case.expect.start_error is None:

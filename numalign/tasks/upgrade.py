@@ -10,7 +10,7 @@ from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, ru
 from numalign.analysis.situation import Situation, arrivals
 from numalign.errors import InputError, Notice
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import is_history, kubelet, parse_version
+from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_history, is_published, kubelet, parse_version
 from numalign.model.cpuset import format_set
 from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 from numalign.worlds.pod_result import pod_result
@@ -56,14 +56,16 @@ def compare_versions(
             for place, (before, after) in enumerate(_both(older, newer))
         ),
         differences=differences,
-        notices=tuple(_notices(versions, releases)),
+        notices=tuple(_notices(releases)),
     )
 
 
-def _notices(versions: str, releases: Sequence[Version]) -> Iterator[Notice]:
+def _notices(releases: Sequence[Version]) -> Iterator[Notice]:
     if is_history(releases[0]):
-        text = f"history: kubelet {versions} as they decided"
+        text = f"history: kubelet {' and '.join(map(version_text, releases))} as they decided"
         yield Notice("history-kubelet-version", text, "--kubelet-version")
+    for release in filter(is_published, releases):
+        yield Notice("published-release", PUBLISHED_NOTE.format(version_text(release)), "--kubelet-version")
 
 
 def _upgrade(place: int, before: PodResult, after: PodResult, differences: Sequence[TriedDifference]) -> PodUpgrade:

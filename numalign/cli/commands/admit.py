@@ -116,7 +116,7 @@ def command(
         kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
         here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)
         on = here.on
-        up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup.machine)
+        up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup)
         result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
         result = _with_gangs_and_claims(result, up, pods, slices)
         written: tuple[Notice, ...] = ()

@@ -154,7 +154,7 @@ def command(
         return releases.compare_releases(pods, machine, kubelet, output, quiet=quiet)
     here, asked = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = told_apart([here.on, *(load_setup(one, kubelet) for one in machine[1:])])
-    up = load_pods(asked, here.pods, here.on.setup.machine)
+    up = load_pods(asked, here.pods, here.on.setup)
     result = compare(
         [on.setup for on in settings],
         up.tried,

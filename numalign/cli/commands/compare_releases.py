@@ -81,7 +81,7 @@ def compare_releases(
     """
     names = [name for given in machines or (None,) for name in machines_of(given)]
     nodes = [load_setup(name, kubelet._replace(version=None)) for name in names]
-    up = load_pods(pods, machine=nodes[0].setup.machine)
+    up = load_pods(pods, on=nodes[0].setup)
     results = [
         compare_versions(on.setup, kubelet.version or "", up.tried, beside=up.beside, started=pods.started)
         for on in nodes

@@ -17,7 +17,7 @@ from numalign.cli.options import (
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus
-from numalign.tasks.config import check_config, suggest_config
+from numalign.tasks.config import before_upgrade, check_config, suggest_config
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import LoadedSetup, load_machine, load_setup
 from numalign.values import NamedTuple
@@ -112,7 +112,7 @@ def check_command(
             raise click.UsageError("FILE cannot be used with --kubelet-config; fix: remove one")
         kubelet = kubelet._replace(config=file)
     if node is None:
-        on = load_setup(machine, kubelet)
+        on = before_upgrade(load_setup(machine, kubelet))
         result = check_config(on.setup)
     else:
         on, result = status.check_node(NodeRequest(node, node_name), machine, kubelet)

@@ -116,7 +116,7 @@ def command(
     """
     here, up = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
-    given = load_pods(up, here.pods, here.on.setup.machine)
+    given = load_pods(up, here.pods, here.on.setup)
     asked = Asked(
         pods=pods,
         machines=tuple(machine),

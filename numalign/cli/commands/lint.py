@@ -28,6 +28,7 @@ from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
 from numalign.sources.pods.manifest import PodInput, read_pods
 from numalign.sources.pods.notes import podless
+from numalign.tasks.config import before_upgrade
 from numalign.tasks.lint import brought_up_to_date, lint, pass_over
 from numalign.tasks.requests import KubeletRequest
 from numalign.tasks.setup import load_setup
@@ -130,7 +131,7 @@ def command(
         return _explain(explain)
     if not (pod or files):
         raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
-    on = None if machine is None else load_setup(machine, kubelet)
+    on = None if machine is None else before_upgrade(load_setup(machine, kubelet))
     given = read_pods((*pod, *files), unique=False, mixed=True, needed=False)
     alone = any(kind in given.without_pod for kind in CLAIM_KINDS)
     result = lint(

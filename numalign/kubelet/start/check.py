@@ -35,6 +35,31 @@ if TYPE_CHECKING:
 MERGE_EVICTION = "mergeDefaultEvictionSettings"
 """A setting that a kubelet which lacks it reads over."""
 
+CADVISOR_FLAGS = frozenset(
+    (
+        "application-metrics-count-limit",
+        "boot-id-file",
+        "container-hints",
+        "containerd",
+        "containerd-namespace",
+        "enable-load-reader",
+        "event-storage-age-limit",
+        "event-storage-event-limit",
+        "global-housekeeping-interval",
+        "housekeeping-interval",
+        "log-cadvisor-usage",
+        "machine-id-file",
+        "storage-driver-buffer-duration",
+        "storage-driver-db",
+        "storage-driver-host",
+        "storage-driver-password",
+        "storage-driver-secure",
+        "storage-driver-table",
+        "storage-driver-user",
+    )
+)
+"""Flags of cAdvisor that kubelets up to 1.36 pass on (docs/rules/kubelet-1.37.md 3.6)."""
+
 
 class ValidSettings(NamedTuple):
     """What texts of a configuration say that is valid by itself."""

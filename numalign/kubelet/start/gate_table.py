@@ -11,6 +11,7 @@ What such a gate was before 1.32 is left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -43,6 +44,12 @@ def table() -> dict[str, Row]:
     return {name: _row(steps) for name, _, steps in [line.partition(" ") for line in _TABLE.strip().splitlines()]}
 
 
+def gone_in(name: str, version: Version) -> bool:
+    """Tell whether a release that is not out yet will not know a gate, as far as is announced."""
+    row = table().get(name)
+    return name in _GOING.get(version, ()) or (row is not None and (version, None) in row.steps)
+
+
 def _row(text: str) -> Row:
     steps, _, needs = text.partition(" > ")
     found: list[tuple[Version, Gate | None]] = []
@@ -57,6 +64,9 @@ def _row(text: str) -> Row:
         found.append((version, gate))
     return Row(tuple(found), tuple(needs.split()), tuple(doubtful))
 
+
+_GOING: Final[Mapping[Version, frozenset[str]]] = {(1, 38): frozenset({"DynamicResourceAllocation"})}
+"""Gates of the releases that are announced to go."""
 
 _TABLE: Final = """
 AggregatedDiscoveryRemoveBetaType g1.0 D1.33 D1.35*

@@ -72,7 +72,7 @@ def _containers(spec: Manifest) -> Iterator[Problem]:
         for index, manifest in enumerate(spec.get(which) or ()):
             path = f"spec.{which}[{index}]"
             yield from _container_name(manifest["name"], f"{path}.name", seen)
-            yield from _restart_policy(manifest.get("restartPolicy"), which, f"{path}.restartPolicy")
+            yield from _restart_policy(manifest, path)
             yield from _resources(manifest.get("resources") or {}, next(read), f"{path}.resources")
             yield from _ports(manifest.get("ports") or (), bool(spec.get("hostNetwork")), f"{path}.ports")
     for name, written in (spec.get("overhead") or {}).items():
@@ -87,11 +87,27 @@ def _container_name(name: str, path: str, seen: dict[str, str]) -> Iterator[Prob
     seen.setdefault(name, path.removesuffix(".name"))
 
 
-def _restart_policy(policy: str | None, which: str, path: str) -> Iterator[Problem]:
-    if policy and which == "containers":
-        yield Problem(path, "only init containers may have a restartPolicy of their own")
-    elif policy and policy != "Always":
-        yield Problem(path, f"expected Always (a sidecar) or nothing, got {shown(policy)}")
+RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+
+
+def _restart_policy(manifest: Manifest, path: str) -> Iterator[Problem]:
+    policy = manifest.get("restartPolicy")
+    if policy and policy not in RESTART_POLICIES:
+        yield Problem(f"{path}.restartPolicy", f"expected {', '.join(RESTART_POLICIES)}, got {shown(policy)}")
+    if manifest.get("restartPolicyRules") and not policy:
+        yield Problem(f"{path}.restartPolicyRules", "needs a restartPolicy of the container beside it")
+
+
+def container_policies(spec: Manifest) -> Iterator[str]:
+    """List the paths of restart policies that an API server refuses where ContainerRestartRules is off.
+
+    docs/rules/admission-fit.md 10: there an init container may have Always, which makes it a sidecar, and no other one.
+    """
+    for which in ("initContainers", "containers"):
+        for index, manifest in enumerate(spec.get(which) or ()):
+            policy = manifest.get("restartPolicy")
+            if policy and (which == "containers" or policy != "Always"):
+                yield f"spec.{which}[{index}].restartPolicy"
 
 
 def _ports(ports: Iterable[Manifest], host: bool, path: str) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ def about_json(about: About) -> Data:
             "oldest": about.oldest_kubelet,
             "newest": about.newest_kubelet,
             "exact": list(about.exact_kubelets),
+            "published": list(about.published_kubelets),
         },
         "extras": dict(about.extras),
     }

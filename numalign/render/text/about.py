@@ -14,6 +14,7 @@ def about_document(about: About) -> Document:
     return [
         Paragraph(f"numalign {about.version}, Python {about.python}"),
         Paragraph(f"kubelets: {', '.join(about.exact_kubelets)} exact; {about.oldest_kubelet} and later approximate"),
+        Paragraph(f"{', '.join(about.published_kubelets)}: from published changes, not recorded"),
         Paragraph(f"extras: {', '.join(there) or 'none'}"),
     ]
 

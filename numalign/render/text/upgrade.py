@@ -28,7 +28,7 @@ def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) 
     rows = [row for run in runs for row in _rows(run, () if few else result.same)]
     started = next((run for run in runs if not run.error), None)
     head = header(result.setup, origin, started.reserved_cpus, " and ".join(names))[:2] if started else ()
-    past = [f"history: kubelet {' and '.join(names)} as they decided"] if result.notices else []
+    past = [notice.message for notice in result.notices]
     droppable = () if wide else ("QOS", "HINT")
     table = Table(("KUBELET", *COLUMNS), tuple(rows), droppable=droppable, headings=("KUBELET",))
     document: list[Block] = [

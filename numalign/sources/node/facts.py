@@ -29,6 +29,8 @@ class KubeletSettings(NamedTuple):
     """Flags of its command line that set one of them, without dashes."""
     origin: str
     """Where they were found."""
+    given: frozenset[str] = frozenset()
+    """Names of all flags of its command line."""
 
 
 class PodName(NamedTuple):

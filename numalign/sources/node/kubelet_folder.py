@@ -198,7 +198,7 @@ def read_settings(
         fields = overlaid(fields, over or {})
     known, odd = known_flags(flags)
     notices = tuple(Notice("flag-unreadable", f"{problem}; skipped", "kubelet's command line") for problem in odd)
-    return KubeletSettings(fields, known, path), notices
+    return KubeletSettings(fields, known, path, frozenset(flags)), notices
 
 
 def _drop_ins(tree: Tree, folder: str) -> list[str]:

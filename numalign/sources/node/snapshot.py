@@ -19,6 +19,7 @@ from numalign.kubelet.config import FIELD_NAMES
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.start.check import CADVISOR_FLAGS
 from numalign.model.words import few_of
 from numalign.sources.host.capture import capture
 from numalign.sources.kubelet.flags import known_flags
@@ -136,7 +137,7 @@ def _flags(command: KubeletCommand | None) -> dict[str, str] | None:
     if command is None:
         return None
     known, _ = known_flags(command.flags)
-    return known | {flag: text for flag, text in command.flags.items() if flag in _PLACES}
+    return known | {flag: text for flag, text in command.flags.items() if flag in _PLACES or flag in CADVISOR_FLAGS}
 
 
 def _as_it_is(kind: str, name: str) -> str:
