@@ -126,7 +126,7 @@ class _Search:
         self._selection = selection
         self._pools = pools
         self._devices = [(pool, one) for pool in pools for one in candidates(pool)]
-        self._counters = Counters(pools, used.holds)
+        self._counters = Counters(pools, used.holds, by_driver=features.mended)
         self._amounts = dict(used.amounts)
         self._holders: dict[DeviceID, list[int]] = {}
         """Device -> the claims of this attempt that hold it."""

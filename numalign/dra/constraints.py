@@ -146,23 +146,28 @@ def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:
 
 
 class Distinct(_ByAttribute):
-    """`distinctAttribute`: no value twice; only the last value of each request is remembered (D-18, D-18a)."""
+    """`distinctAttribute`: no value twice; up to 1.36 only the last value of each request is remembered (D-18, D-18a)."""
 
     def __init__(self, written: Written, name: str, features: Features) -> None:
         super().__init__(written, name)
         self._presence_only = features.release == "1.34"
         self._lists = features.list_constraints
-        self._values: dict[str, Attribute] = {}
+        self._keeps_all = features.mended
+        self._values: dict[str, tuple[Attribute, ...]] = {}
 
     def _take(self, request: RequestName, found: Attribute) -> bool:
-        if not self._presence_only and any(self._collides(found, other) for other in self._values.values()):
+        held = [one for values in self._values.values() for one in values]
+        if not self._presence_only and any(self._collides(found, other) for other in held):
             return False
-        self._values[request.main] = found
+        earlier = self._values.get(request.main, ()) if self._keeps_all else ()
+        self._values[request.main] = (*earlier, found)
         return True
 
     def _give_up(self, request: RequestName) -> None:
-        """Forget the request's value altogether."""
-        self._values.pop(request.main, None)
+        """Forget the last value of the request, which up to 1.36 is all that is known of it."""
+        rest = self._values.pop(request.main, ())[:-1]
+        if rest:
+            self._values[request.main] = rest
 
     def _collides(self, found: Attribute, other: Attribute) -> bool:
         """Tell whether two values have something in common; what cannot be compared counts as the same."""

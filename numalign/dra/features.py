@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from numalign.dra.values import Node
 from numalign.errors import InputError
+from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.values import NamedTuple
 
 Copy = Literal["stable", "incubating", "experimental"]
@@ -13,17 +16,19 @@ Copy = Literal["stable", "incubating", "experimental"]
 UNTIL_1_35: Final = ("1.34", "1.35")
 """Releases before what 1.36 changed; before 1.34 the API was another one."""
 
+_SINCE_1_36: Final = frozenset(
+    {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}
+)
 _DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
     "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
     "1.35": frozenset({"admin_access", "prioritized_list", "status"}),
-    "1.36": frozenset(
-        {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}
-    ),
+    "1.36": _SINCE_1_36,
+    "1.37": _SINCE_1_36 | {"taint_rules"},
 }
 """Release -> fields of `Features` that are on by default."""
 
 RELEASES: Final = tuple(_DEFAULTS)
-"""Releases whose rules are known."""
+"""Releases whose rules are known; those after `NEWEST_TEXT` from published changes alone."""
 
 
 class Features(NamedTuple):
@@ -42,7 +47,14 @@ class Features(NamedTuple):
     """List attributes in selectors."""
     list_constraints: bool = False
     """List attributes in constraints too."""
-    release: str = RELEASES[-1]
+    taint_rules: bool = False
+    """DeviceTaintRule objects keep claims away from devices, too."""
+    release: str = NEWEST_TEXT
+
+    @property
+    def mended(self) -> bool:
+        """Whether counters are kept for each driver and values for each device (docs/rules/kubelet-1.37.md 11)."""
+        return self.release not in (*UNTIL_1_35, "1.36")
 
     @property
     def copy(self) -> Copy:
@@ -68,6 +80,7 @@ GATES: Final[Mapping[str, str]] = {
     "DRAPrioritizedList": "prioritized_list",
     "DRAPartitionableDevices": "partitionable",
     "DRADeviceTaints": "taints",
+    "DRADeviceTaintRules": "taint_rules",
     "DRADeviceBindingConditions": "binding",
     "DRAResourceClaimDeviceStatus": "status",
     "DRAConsumableCapacity": "consumable",
@@ -76,7 +89,7 @@ GATES: Final[Mapping[str, str]] = {
 """Feature gate -> field."""
 
 
-def features(release: str = RELEASES[-1], gates: Mapping[str, bool] | None = None) -> Features:
+def features(release: str = NEWEST_TEXT, gates: Mapping[str, bool] | None = None) -> Features:
     """Give what a release can do with some gates turned on or off.
 
     Raises:
@@ -95,7 +108,7 @@ def asked_features(release: str | None, gates: str, flag: str = "--kubelet-versi
     """Read a release and feature gates.
 
     Args:
-        release: of the scheduler; None: the newest.
+        release: of the scheduler; None: the newest that was recorded.
         gates: `NAME=true,…`.
         flag: what names the release.
 
@@ -111,4 +124,12 @@ def asked_features(release: str | None, gates: str, flag: str = "--kubelet-versi
             raise InputError(f'expected NAME=true or NAME=false, got "{part.strip()}"', "--feature-gates")
         if name in GATES:
             switched[name] = value == "true"
-    return features(release or RELEASES[-1], switched)
+    return features(release or NEWEST_TEXT, switched)
+
+
+def newest_of(nodes: Iterable[Node]) -> str | None:
+    """Return the newest release that nodes name, of those that are known: no scheduler is older. None: they name none."""
+    found = [
+        release for node in nodes for release in RELEASES if re.match(rf"v?{re.escape(release)}(\D|$)", node.release)
+    ]
+    return max(found, default=None, key=RELEASES.index)

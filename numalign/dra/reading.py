@@ -32,6 +32,7 @@ from numalign.dra.values import (
     Requirement,
     Slice,
     Taint,
+    TaintRule,
     Taken,
     Term,
     Toleration,
@@ -226,6 +227,7 @@ _POLICY: Final = _api(
     _policy, maybe("default", _QUANTITY), _each("validValues", _QUANTITY), maybe("validRange", _RANGE, to="bounds")
 )
 _COUNTERS: Final = maybe("counters", map_of(_api(_value, needed("value", _QUANTITY, ""))), {})
+_TAINT: Final = _api(Taint, _word("key"), _word("value"), _word("effect"))
 _PARTS: Final = (
     maybe("attributes", map_of(_form(_attribute)), {}),
     maybe(
@@ -234,7 +236,7 @@ _PARTS: Final = (
         {},
     ),
     _each("consumesCounters", _api(CounterUse, _must("counterSet"), _COUNTERS), "consumes"),
-    _each("taints", _api(Taint, _word("key"), _word("value"), _word("effect")), "taints"),
+    _each("taints", _TAINT, "taints"),
     _flag("allowMultipleAllocations", "shared"),
     *_PLACEMENT,
     maybe("bindingConditions", _TEXTS, ()),
@@ -279,8 +281,25 @@ read_slice: Final = _reader(
     _slice(_api(_placed(Device), _must("name"), inside("basic", *_PARTS))),
 )
 """Read a ResourceSlice."""
-read_node: Final = _reader(_api(Node, inside("metadata", _must("name"), maybe("labels", map_of(_TEXT), {}))))
-"""Read a node's name and labels."""
+read_node: Final = _reader(
+    _api(
+        Node,
+        inside("metadata", _must("name"), maybe("labels", map_of(_TEXT), {})),
+        inside("status", inside("nodeInfo", _word("kubeletVersion", "release"))),
+    )
+)
+"""Read a node's name, labels and release."""
+read_taint_rule: Final = _reader(
+    _api(
+        TaintRule,
+        inside(
+            "spec",
+            inside("deviceSelector", _word("driver"), _word("pool"), _word("device")),
+            needed("taint", _TAINT),
+        ),
+    )
+)
+"""Read a DeviceTaintRule."""
 
 
 # Classes and claims

@@ -121,20 +121,22 @@ Counter = tuple[str, str]
 class Counters:
     """What is left of the counters of each pool, while a search takes devices and gives them back.
 
-    Kept by the pool's *name*, without the driver, as the allocator does: the first driver of a name gives the sets
-    (D-12a).
+    Kept by the pool's *name*, without the driver, as the allocator does up to 1.36: the first driver of a name gives
+    the sets (D-12a).
     """
 
-    def __init__(self, pools: Iterable[Pool], in_use: Callable[[DeviceID], bool]) -> None:
+    def __init__(self, pools: Iterable[Pool], in_use: Callable[[DeviceID], bool], *, by_driver: bool = False) -> None:
         self._pools = {(pool.driver, pool.name): pool for pool in pools}
         self._in_use = in_use
-        self._left: dict[str, dict[Counter, int]] = {}
+        self._by_driver = by_driver
+        self._left: dict[tuple[str, str], dict[Counter, int]] = {}
 
     def take(self, device: Device, identity: DeviceID) -> bool:
         """Take a device's counters if all counters of the pool stay at 0 or above."""
-        if identity.pool not in self._left:
-            self._left[identity.pool] = self._start(self._pools[identity.driver, identity.pool])
-        left = self._left[identity.pool]
+        key = self._key(identity)
+        if key not in self._left:
+            self._left[key] = self._start(self._pools[identity.driver, identity.pool])
+        left = self._left[key]
         _change(left, device, -1)
         if min(left.values(), default=0) >= 0:
             return True
@@ -143,7 +145,10 @@ class Counters:
 
     def give_back(self, device: Device, identity: DeviceID) -> None:
         """Undo `take`."""
-        _change(self._left[identity.pool], device, 1)
+        _change(self._left[self._key(identity)], device, 1)
+
+    def _key(self, identity: DeviceID) -> tuple[str, str]:
+        return identity.driver if self._by_driver else "", identity.pool
 
     def _start(self, pool: Pool) -> dict[Counter, int]:
         """Give a pool's counters without what its allocated devices use, on this node or any other."""

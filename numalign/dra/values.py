@@ -55,6 +55,20 @@ class Taint(NamedTuple):
     effect: str = ""
 
 
+class TaintRule(NamedTuple):
+    """A DeviceTaintRule: a taint on all devices that it names."""
+
+    taint: Taint
+    driver: str = ""
+    """Empty, here and below: any."""
+    pool: str = ""
+    device: str = ""
+
+    def names(self, driver: str, pool: str, device: str) -> bool:
+        """Tell whether it is about a device."""
+        return self.driver in ("", driver) and self.pool in ("", pool) and self.device in ("", device)
+
+
 class Toleration(NamedTuple):
     """A taint that a request puts up with."""
 
@@ -229,6 +243,8 @@ class Node(NamedTuple):
 
     name: str
     labels: Mapping[str, str] = {}
+    release: str = ""
+    """The version of its kubelet, as the node says it; empty: it does not."""
 
 
 class Placed(NamedTuple):
@@ -257,6 +273,21 @@ class ClaimObjects(NamedTuple):
     nodes: tuple[Node, ...] = ()
     again: Mapping[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
     """(kind, (namespace, name)) -> claims and templates of further files, where files are ways to do the same."""
+    taint_rules: tuple[TaintRule, ...] = ()
+
+    def tainted(self) -> ClaimObjects:
+        """Put the taints of the rules on the devices that they name (docs/rules/kubelet-1.37.md 11)."""
+        if not self.taint_rules:
+            return self
+        return self._replace(slices=tuple([self._tainted(one) for one in self.slices]), taint_rules=())
+
+    def _tainted(self, slice_: Slice) -> Slice:
+        devices = []
+        for device in slice_.devices:
+            here = (slice_.driver, slice_.pool, device.name)
+            taints = [rule.taint for rule in self.taint_rules if rule.names(*here)]
+            devices.append(device._replace(taints=(*device.taints, *taints)))
+        return slice_._replace(devices=tuple(devices))
 
     def near(self, file: str) -> ClaimObjects:
         """Of claims that several files have, take those of a file, else of its folder, else the first."""
@@ -276,6 +307,7 @@ class ClaimObjects(NamedTuple):
             claims={**earlier.claims, **self.claims},
             templates={**earlier.templates, **self.templates},
             nodes=(*earlier.nodes, *self.nodes),
+            taint_rules=(*earlier.taint_rules, *self.taint_rules),
         )
 
 

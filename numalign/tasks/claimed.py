@@ -59,6 +59,7 @@ def claims_on(
     """
     node = _node(objects, setup.machine, request.node)
     asked = asked_features(version_text(setup.kubelet.version), "")
+    objects = objects.tainted() if asked.taint_rules else objects
     place = ClaimPlace(
         objects=objects,
         cluster=published(objects.slices),

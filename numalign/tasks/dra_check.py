@@ -7,13 +7,15 @@ from typing import Final
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
-from numalign.dra.features import Features, asked_features
+from numalign.dra.features import Features, asked_features, newest_of
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Placed, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
+from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, parse_version
+from numalign.model.words import few_of
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
 from numalign.sources.cluster.claims import Given, read_objects, read_slices
 from numalign.values import NamedTuple
@@ -44,10 +46,12 @@ def check_claims(request: DraRequest) -> DraCheckResult:
     Raises:
         InputError: an input is wrong, there is no claim in it, or a selector uses what numalign does not follow.
     """
-    asked = asked_features(request.release, request.gates)
     dump = read_slices(request.slices, request.names)
     given = read_objects(request.names, pods=True)
     objects = given.objects.over(dump)
+    release = request.release or newest_of(objects.nodes)
+    asked = asked_features(release, request.gates)
+    objects = objects.tainted() if asked.taint_rules else objects
     units = list(_units(given, objects))
     if not units:
         raise InputError(
@@ -62,9 +66,19 @@ def check_claims(request: DraRequest) -> DraCheckResult:
         nodes=len(nodes),
         slices=len(objects.slices),
         devices=sum(len(one.devices) for one in objects.slices),
-        notices=tuple(_notices(given, objects)),
+        notices=(*_notices(given, objects), *_about_release(objects, request.release, asked)),
         deterministic=all(tried.attempt(node).is_determined for node in nodes),
     )
+
+
+def _about_release(objects: ClaimObjects, said: str | None, asked: Features) -> Iterator[Notice]:
+    """Say which nodes name a release whose allocator is not known, and of a release that was not recorded."""
+    unknown = [node.name for node in objects.nodes if node.release and not newest_of([node])]
+    if unknown and not said:
+        text = f"the release of these nodes is not known for claims: decided as {asked.release}"
+        yield Notice("node-release-unknown", text, few_of(unknown, 3))
+    if is_published(parse_version(asked.release)):
+        yield Notice("published-release", PUBLISHED_NOTE.format(asked.release))
 
 
 class _Unit(NamedTuple):

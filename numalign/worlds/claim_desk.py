@@ -24,6 +24,7 @@ class ClaimDesk:
     """Knows what is published and what is held; a pod that is bound takes its devices from it."""
 
     def __init__(self, objects: ClaimObjects, files: Mapping[str, str], asked: Features) -> None:
+        objects = objects.tainted() if asked.taint_rules else objects
         self._objects = objects
         self._features = asked
         """Of the scheduler."""

@@ -13,6 +13,7 @@ from numalign.dra.features import RELEASES
 from numalign.dra.publish.cpus import GroupBy
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
+from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.results.dra import DraCheckResult, DraSlicesResult
 
 with late_imports():
@@ -61,7 +62,8 @@ def command() -> None:
     "--kubelet-version",
     "release",
     metavar="1.N",
-    help=f"The cluster's release: {', '.join(RELEASES[:-1])} or {RELEASES[-1]} (default).",
+    help=f"The cluster's release: {', '.join(RELEASES[:-1])} or {RELEASES[-1]}. Without it: the newest of its nodes, "
+    f"or {NEWEST_TEXT}.",
 )
 @flag("--feature-gates", "gates", default="", metavar="G=true,…", help="DRAListTypeAttributes=true, …")
 @output_option(VIEW)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import BinaryIO, Final, TypeVar
 
 from numalign.dra import reading
-from numalign.dra.values import ClaimObjects, DeviceClass, Node, Placed, Slice
+from numalign.dra.values import ClaimObjects, DeviceClass, Node, Placed, Slice, TaintRule
 from numalign.errors import InputError
 from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
@@ -48,6 +48,7 @@ class _Collected:
         self.claims: dict[tuple[str, str], Placed] = {}
         self.templates: dict[tuple[str, str], Placed] = {}
         self.nodes: list[Node] = []
+        self.taint_rules: list[TaintRule] = []
         self.carriers: list[Carrier] = []
         self.others = 0
 
@@ -61,6 +62,7 @@ class _Collected:
             "ResourceClaim",
             "ResourceClaimTemplate",
             "DeviceClass",
+            "DeviceTaintRule",
         ):
             self._add_resource(thing, kind, version.removeprefix(_GROUP))
         elif kind == "Node" and version in ("v1", ""):
@@ -71,6 +73,9 @@ class _Collected:
             self.others += not carriers
 
     def _add_resource(self, thing: Thing, kind: str, version: str) -> None:
+        if kind == "DeviceTaintRule":
+            self.taint_rules.append(_read(thing, reading.read_taint_rule))
+            return
         if version and version not in _VERSIONS:
             raise thing.document.error(
                 f"{kind} of resource.k8s.io/{version}: expected one of {', '.join(_VERSIONS)}"
@@ -193,6 +198,7 @@ def _collected(documents: Iterable[Document], *, pods: bool, broken: list[InputE
         templates=found.templates,
         nodes=tuple(found.nodes),
         again=found.again,
+        taint_rules=tuple(found.taint_rules),
     )
     return Given(objects, tuple(found.carriers), found.others)
 
