@@ -146,7 +146,7 @@ def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:
 
 
 class Distinct(_ByAttribute):
-    """`distinctAttribute`: no value twice; up to 1.36 only the last value of each request is remembered (D-18, D-18a)."""
+    """`distinctAttribute`: no value twice; before 1.37 only a request's last value is remembered (D-18, D-18a)."""
 
     def __init__(self, written: Written, name: str, features: Features) -> None:
         super().__init__(written, name)
@@ -164,7 +164,7 @@ class Distinct(_ByAttribute):
         return True
 
     def _give_up(self, request: RequestName) -> None:
-        """Forget the last value of the request, which up to 1.36 is all that is known of it."""
+        """Forget the last value of the request, which before 1.37 is all that is known of it."""
         rest = self._values.pop(request.main, ())[:-1]
         if rest:
             self._values[request.main] = rest

@@ -128,8 +128,6 @@ def asked_features(release: str | None, gates: str, flag: str = "--kubelet-versi
 
 
 def newest_of(nodes: Iterable[Node]) -> str | None:
-    """Return the newest release that nodes name, of those that are known: no scheduler is older. None: they name none."""
-    found = [
-        release for node in nodes for release in RELEASES if re.match(rf"v?{re.escape(release)}(\D|$)", node.release)
-    ]
-    return max(found, default=None, key=RELEASES.index)
+    """Return the newest release that nodes name, of those that are known: no scheduler is older. None: none is."""
+    named = [found[1] for node in nodes if (found := re.match(r"v?(\d+\.\d+)(?:\D|$)", node.release))]
+    return max([one for one in named if one in RELEASES], default=None, key=RELEASES.index)

@@ -121,7 +121,7 @@ Counter = tuple[str, str]
 class Counters:
     """What is left of the counters of each pool, while a search takes devices and gives them back.
 
-    Kept by the pool's *name*, without the driver, as the allocator does up to 1.36: the first driver of a name gives
+    Kept by the pool's *name*, without the driver, as the allocator does before 1.37: the first driver of a name gives
     the sets (D-12a).
     """
 

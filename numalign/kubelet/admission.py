@@ -18,6 +18,7 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
+from numalign.kubelet.inferred import inferred
 from numalign.kubelet.memory.state import STATIC, overdrawn_tables
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
@@ -117,12 +118,13 @@ def admit(session: Session, pod: Pod) -> Outcome:
     pod, demand = node.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
     found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
+    unsure = tuple(inferred(node, session.state, after, pod, demand, result))
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
-        return found(fit=None, then=then, notices=_fatal(result, pod))
+        return found(fit=None, then=then, notices=(*_fatal(result, pod), *unsure))
     if session.view is None:
         then = session._replace(state=after, pods=session.pods.plus(pod))
-        return found(fit=None, then=then, notices=tuple(_oddities(session, after, demand, pod)))
+        return found(fit=None, then=then, notices=(*_oddities(session, after, demand, pod), *unsure))
     fitted = fit.check_node_fit(
         pod,
         session.pods,
@@ -130,7 +132,7 @@ def admit(session: Session, pod: Pod) -> Outcome:
         allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
         holds_devices=demand.uid in after.device.holdings,
     )
-    notices = list(_oddities(session, after, demand, pod)) if fitted.admit else []
+    notices = [*_oddities(session, after, demand, pod), *unsure] if fitted.admit else list(unsure)
     notices += [Notice("fit", note, pod.name) for note in fitted.notes]
     notices += [
         Notice("preempted", f"{victim.name} is evicted to admit {pod.name}", pod.name) for victim in fitted.preempted

@@ -51,9 +51,9 @@ def complete_in_1_34(pod: Pod, level: PodLevel) -> PodLevel:
 def complete(pod: Pod, level: PodLevel) -> PodLevel:
     """Fill in requests also where no limits are given, then limits where every container has one.
 
-    docs/rules/kubelet-1.37.md 4.2.
+    docs/rules/kubelet-1.37.md 4.2. It is the API server's business alone, so static pods stay as they are written.
     """
-    if not level.requests and not level.limits:
+    if pod.is_static or not (level.requests or level.limits):
         return level
     level = _with_hugepages(pod, level, lambda name: name not in level.requests)
     level = _with_requests(pod, level, always=True)

@@ -92,12 +92,16 @@ class PodReader(NamedTuple):
 
 
 @cache
-def _behind(names: tuple[str, ...], on: object, off: Callable[[Gates], object]) -> Callable[[Gates], Any]:
-    return lambda gates: on if all(map(gates, names)) else off(gates)
+def _behind(
+    names: tuple[str, ...], on: Callable[[Gates], object], off: Callable[[Gates], object]
+) -> Callable[[Gates], Any]:
+    return lambda gates: (on if all(map(gates, names)) else off)(gates)
 
 
-def behind(names: tuple[str, ...], on: _Part, off: Callable[[Gates], _Part]) -> Callable[[Gates], _Part]:
-    """Make a part of reading that hangs on feature gates: `on` where all are, else what `off` says.
+def behind(
+    names: tuple[str, ...], on: Callable[[Gates], _Part], off: Callable[[Gates], _Part]
+) -> Callable[[Gates], _Part]:
+    """Make a part of reading that hangs on feature gates: what `on` says where all are, else what `off` says.
 
     Equal ones are one object, so that kubelets compare.
     """

@@ -26,7 +26,7 @@ def by_spec(_pod: Pod) -> None:
 
 
 def by_container(pod: Pod) -> dict[str, int] | None:
-    """Count the largest amounts of each container, and add these up: 1.33 to 1.36."""
+    """Count the largest amounts of each container, and add these up: from 1.33 until 1.37."""
     if pod.status is NO_STATUS:
         return None
     total = effective_of(pod.containers, [_largest_of(pod, container) for container in pod.containers])

@@ -98,3 +98,8 @@ class Pod(NamedTuple):
     def full_name(self) -> str:
         """NAMESPACE/NAME."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_static(self) -> bool:
+        """Tell whether the kubelet itself read it, from a file or a URL (docs/rules/admission-fit.md 1.6)."""
+        return self.annotations.get("kubernetes.io/config.source", "api") != "api"

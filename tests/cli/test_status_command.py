@@ -139,7 +139,6 @@ CASES = {
     "a device given twice": (give_twice, {"device-twice"}, 0),
     "a plugin that is gone": (lose_plugin, {"device-not-registered"}, 0),
     "files of resized pods and of claims": (resized, {"further-file-checksum", "further-file-unreadable"}, 4),
-    "a file of 1.37": (newer, {"state-file-newer"}, 0),
 }
 
 
@@ -158,6 +157,18 @@ def test_what_is_odd_has_a_code_a_file_and_a_remedy(case: str, machine: str, kub
         assert finding["severity"] != "error" or "delete" in finding["remedy"]
     if exit_status:
         assert done.json["remedy"].startswith("drain the node, stop the kubelet, delete /var/lib/kubelet/")
+
+
+def test_the_data_of_a_file_of_137_count_from_137_on(machine: str, kubelet: Path) -> None:
+    newer(kubelet)
+
+    older = status("--node", kubelet, "--machine", machine, "--kubelet-version", "1.36")
+    now = status("--node", kubelet, "--machine", machine, "--kubelet-version", "1.37")
+
+    assert "state-file-checksum" not in codes(older)
+    assert "state-file-checksum" in codes(now)
+    assert now.status == 4
+    assert "published-release" in [one["code"] for one in now.json["warnings"]]
 
 
 def test_a_file_that_this_kubelet_does_not_read_does_not_stop_it(machine: str, kubelet: Path) -> None:

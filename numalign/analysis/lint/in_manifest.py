@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Part, Subject
+from numalign.kubelet.pod_level import complete_in_1_34
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import version_text
 from numalign.model.quantity import MILLI, NANO, QuantityError, canonical, from_int, parse
@@ -201,6 +202,19 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
             "spec.resources",
             "unaligned",
         )
+
+
+def static_pod_level(subject: Subject) -> Iterator[Finding]:
+    """From 1.37 on the API server fills in pod-level defaults, which no static pod passes (kubelet-1.37.md 4.2)."""
+    pod, level = subject.pod, subject.pod.level
+    if not pod.is_static or level is None or complete_in_1_34(pod, level) == level:
+        return
+    yield Finding(
+        "a static pod whose spec.resources lacks requests or limits: kubelet 1.37 probably fills in none",
+        "write all requests and limits of the pod into spec.resources",
+        "spec.resources",
+        "note",
+    )
 
 
 def _kubelets_that_skip(subject: Subject) -> str:

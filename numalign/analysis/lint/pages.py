@@ -124,6 +124,12 @@ PAGES: Final[Mapping[str, Page]] = {
         f"(1.34 to {NEWEST_TEXT}, unless `PodLevelResourceManagers` is on)",
         instead="requests and limits in each container",
     ),
+    "static-pod-level": Page(
+        effects="note",
+        found="a static pod (`kubernetes.io/config.source`) whose `spec.resources` lacks requests or limits",
+        why="from 1.37 on the API server fills them in, which a static pod does not pass (concluded, not stated)",
+        instead="all requests and limits of the pod in `spec.resources`",
+    ),
     "hugepages-without-memory": Page(
         effects="unaligned",
         found="huge pages without a limit of memory",

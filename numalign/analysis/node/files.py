@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 from zlib import crc32
 
 from numalign.analysis.node.finding import NodeFinding, Severity, drain_and_delete
 from numalign.kubelet.checkpoint_shape import SINCE_DATA, CheckpointError, fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
+from numalign.kubelet.cpu.checkpoint import CPUCheckpoint
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.checkpoint import MemoryCheckpoint
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, ROOT, StateFiles
 
@@ -55,11 +58,10 @@ def file_findings(
 def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
     try:
         found, sums = cpu_file.inspect(text, release)
-        twice = cpu_file.inspect(text)[0].pod_entries if release < SINCE_DATA else {}
     except CheckpointError as error:
         yield _unreadable(path, error)
         return
-    if twice and not found.pod_entries:
+    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, cpu_file.inspect):
         yield _forgotten(path)
     right = found.checksum in sums.values()
     if found.form == "with data":
@@ -89,11 +91,10 @@ def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -
 def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
     try:
         found, sums = memory_file.inspect(text, release)
-        twice = memory_file.inspect(text)[0].pod_entries if release < SINCE_DATA else {}
     except CheckpointError as error:
         yield _unreadable(path, error)
         return
-    if twice and not found.pod_entries:
+    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, memory_file.inspect):
         yield _forgotten(path)
     if found.form == "with data":
         if found.checksum not in sums.values():
@@ -110,6 +111,13 @@ def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool
         yield _mismatch(path, found.checksum, sums["current"])
     elif found.form == "with podEntries" and not _takes_pods(release, gate_on=pod_entries):
         yield _only_gated(path)
+
+
+def _has_pods(text: str, inspect: Callable[[str], tuple[CPUCheckpoint | MemoryCheckpoint, object]]) -> bool:
+    """Tell whether the content that 1.37 reads of a file has pods as a whole."""
+    with suppress(CheckpointError):
+        return bool(inspect(text)[0].pod_entries)
+    return False
 
 
 def _takes_pods(release: tuple[int, int], *, gate_on: bool) -> bool:

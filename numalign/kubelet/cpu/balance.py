@@ -65,6 +65,8 @@ class Balance(NamedTuple):
 
     combination: Positions
     remainder: Positions
+    winner: Positions
+    """The combination that was best when it was stored."""
 
 
 class Outcome(NamedTuple):
@@ -153,7 +155,7 @@ def effective(search: Search, winner: Positions, outcome: Outcome, *, stopped: b
     size, count = search.size, len(search.free)
     kept = stable(size)
     last = _successor(winner, count) if stopped else _last_with(winner[:kept], size, count)
-    return Balance(last if last[:kept] == winner[:kept] else winner, _effective_remainder(winner, outcome))
+    return Balance(last if last[:kept] == winner[:kept] else winner, _effective_remainder(winner, outcome), winner)
 
 
 def stable(length: int) -> int:

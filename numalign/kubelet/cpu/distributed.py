@@ -59,8 +59,7 @@ def take_distributed(
         else:
             balance = best_balance(search)
         if balance is not None:
-            if share_again:
-                search = search.within(balance.combination)
+            search = search.within(balance.combination if share_again else balance.winner)
             givers = [order[position] for position in balance.combination]
             extra = [order[position] for position in balance.remainder]
             return _claim(topology, working, search, givers, extra)

@@ -44,6 +44,13 @@ def distribute(topology: CPUTopology, options: CPUPolicyOptions, free: CPUSet, n
     return take_distributed(topology, free, n, group, one_socket=options.align_by_socket)
 
 
+def distribute_once(topology: CPUTopology, options: CPUPolicyOptions, free: CPUSet, n: int, group: int) -> CPUSet:
+    """Spread as `distribute` does, but never lower a share that was chosen. Errors as in `take`."""
+    from numalign.kubelet.cpu.distributed import take_distributed
+
+    return take_distributed(topology, free, n, group, one_socket=options.align_by_socket, share_again=False)
+
+
 def distribute_until_1_36(
     topology: CPUTopology, _options: CPUPolicyOptions, free: CPUSet, n: int, group: int
 ) -> CPUSet:

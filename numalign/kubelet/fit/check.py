@@ -264,6 +264,6 @@ def _refusals(pod: Pod, others: ActivePods, node: NodeView, notes: list[str]) ->
         result.append(predicates.NODE_NAME)
     if predicates.ports_taken(pod, others):
         result.append(predicates.NODE_PORTS)
-    if not predicates.is_static(pod) and not predicates.tolerates(pod, node.taints):
+    if not pod.is_static and not predicates.tolerates(pod, node.taints):
         result.append(predicates.TAINT_TOLERATION)
     return result

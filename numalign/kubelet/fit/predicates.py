@@ -32,18 +32,9 @@ TAINT_TOLERATION = Refusal(
 )
 
 
-SOURCE = "kubernetes.io/config.source"
-"""The annotation in which the kubelet keeps where a pod comes from."""
-
-
-def is_static(pod: Pod) -> bool:
-    """Tell whether the kubelet itself read the pod, from a file or a URL (1.6)."""
-    return pod.annotations.get(SOURCE, "api") != "api"
-
-
 def as_static(pod: Pod) -> Pod:
     """Return a pod as the kubelet reads it from a file of its own: critical, and never evicted for another."""
-    return pod._replace(annotations={**pod.annotations, SOURCE: "file"})
+    return pod._replace(annotations={**pod.annotations, "kubernetes.io/config.source": "file"})
 
 
 def wrong_system(pod: Pod) -> Refusal | None:

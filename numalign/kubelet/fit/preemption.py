@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from numalign.kubelet.fit.predicates import is_static
 from numalign.model.pod import Pod
 from numalign.model.resources import whole
 
@@ -19,7 +18,7 @@ Needs = Mapping[str, int]
 
 def is_critical(pod: Pod) -> bool:
     """Tell whether the kubelet evicts others to admit the pod (1.7)."""
-    if is_static(pod) or "kubernetes.io/config.mirror" in pod.annotations:
+    if pod.is_static or "kubernetes.io/config.mirror" in pod.annotations:
         return True
     return (priority(pod) or 0) >= CRITICAL_PRIORITY
 

@@ -1,4 +1,4 @@
-"""What Kubernetes 1.33 to 1.36 changed (docs/rules/kubelet-versions.md).
+"""What Kubernetes changed from 1.33 on, until 1.37 (docs/rules/kubelet-versions.md).
 
 Names of new gates are in `start.feature_gates`, what changed with claims in `dra/`.
 """
@@ -54,7 +54,7 @@ def _hints_where_devices_are(kubelet: Kubelet) -> Kubelet:
 
 def _serve_as_a_whole(kubelet: Kubelet) -> Kubelet:
     serve: Callable[[Gates], Serve] = behind(
-        ("PodLevelResources", "PodLevelResourceManagers"), as_a_whole, kubelet.reading.serve
+        ("PodLevelResources", "PodLevelResourceManagers"), always(as_a_whole), kubelet.reading.serve
     )
     gate = with_gate("PodLevelResourceManagers", Gate(default=False, stage="alpha"))
     return gate(
@@ -97,8 +97,8 @@ NEWER_CHANGES: tuple[Change, ...] = (
         concerns="the kubelet restarts with resized pods",
         apply=with_reading(
             lambda reading: reading._replace(
-                requests=behind((RESIZING,), of_status, always(of_spec)),
-                counted=behind((RESIZING,), by_container, always(by_spec)),
+                requests=behind((RESIZING,), always(of_status), always(of_spec)),
+                counted=behind((RESIZING,), always(by_container), always(by_spec)),
             )
         ),
     ),
@@ -157,7 +157,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         concerns="Guaranteed pods carry `spec.resources`",
         remedy="take spec.resources out of the pod: its containers are pinned then",
         apply=with_reading(
-            lambda reading: reading._replace(serve=behind(("PodLevelResources",), skipped, reading.serve))
+            lambda reading: reading._replace(serve=behind(("PodLevelResources",), always(skipped), reading.serve))
         ),
     ),
     Change(
@@ -192,7 +192,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="with DRAExtendedResource one that a claim provides is left out",
         concerns="claims provide extended resources, with the gate DRAExtendedResource on",
         apply=with_reading(
-            lambda reading: reading._replace(claimed=behind(("DRAExtendedResource",), True, always(False)))
+            lambda reading: reading._replace(claimed=behind(("DRAExtendedResource",), always(True), always(False)))
         ),
     ),
     Change(
@@ -256,7 +256,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         concerns="pods carry `spec.resources` where the gate is off",
         remedy="take spec.resources out of the pod: its containers are pinned then",
         apply=with_reading(
-            lambda reading: reading._replace(serve=behind(("PodLevelResources",), skipped, always(skipped)))
+            lambda reading: reading._replace(serve=behind(("PodLevelResources",), reading.serve, always(skipped)))
         ),
     ),
     Change(

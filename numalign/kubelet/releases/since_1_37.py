@@ -41,7 +41,7 @@ def _skip_shared_memory(kubelet: Kubelet) -> Kubelet:
 
 def _complete_limits(kubelet: Kubelet) -> Kubelet:
     reading = kubelet.reading
-    fixed: Callable[[Gates], Complete] = behind(("PodLevelResourcesFixDefaulting",), complete, reading.complete)
+    fixed: Callable[[Gates], Complete] = behind(("PodLevelResourcesFixDefaulting",), always(complete), reading.complete)
     gate = with_gate("PodLevelResourcesFixDefaulting", Gate(default=True, stage="beta"))
     return gate(kubelet._replace(reading=reading._replace(complete=fixed)))
 
@@ -49,16 +49,16 @@ def _complete_limits(kubelet: Kubelet) -> Kubelet:
 def _class_of_a_list(kubelet: Kubelet) -> Kubelet:
     reading = kubelet.reading
     fixed: Callable[[Gates], Decides] = behind(
-        ("PodLevelResourcesFixKubeletQOSClass",), names_a_resource, reading.decides
+        ("PodLevelResourcesFixKubeletQOSClass",), always(names_a_resource), reading.decides
     )
     gate = with_gate("PodLevelResourcesFixKubeletQOSClass", Gate(default=True, stage="beta"))
     return gate(kubelet._replace(reading=reading._replace(decides=fixed)))
 
 
 _BY_SPEC: Callable[[Gates], Count] = always(by_spec)
-_BY_SUM_OF_CONTAINERS: Callable[[Gates], Count] = behind((RESIZING,), by_sum_of_containers, _BY_SPEC)
+_BY_SUM_OF_CONTAINERS: Callable[[Gates], Count] = behind((RESIZING,), always(by_sum_of_containers), _BY_SPEC)
 _BY_SUM: Callable[[Gates], Count] = behind(
-    (RESIZING, "InPlacePodLevelResourcesVerticalScaling"), by_sum, _BY_SUM_OF_CONTAINERS
+    (RESIZING, "InPlacePodLevelResourcesVerticalScaling"), always(by_sum), _BY_SUM_OF_CONTAINERS
 )
 
 

@@ -65,7 +65,7 @@ V1_32 = Kubelet(
     ),
     reading=PodReading(
         see=without_sidecar_ports,
-        requests=behind((RESIZING,), of_app_status, always(of_spec)),
+        requests=behind((RESIZING,), always(of_app_status), always(of_spec)),
         complete=always(complete_in_1_32),
         decides=always(_any_level),
         counted=always(by_spec),

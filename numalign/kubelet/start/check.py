@@ -58,7 +58,7 @@ CADVISOR_FLAGS = frozenset(
         "storage-driver-user",
     )
 )
-"""Flags of cAdvisor that kubelets up to 1.36 pass on (docs/rules/kubelet-1.37.md 3.6)."""
+"""Flags of cAdvisor that kubelets before 1.37 pass on (docs/rules/kubelet-1.37.md 3.6)."""
 
 
 class ValidSettings(NamedTuple):

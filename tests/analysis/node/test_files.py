@@ -10,6 +10,8 @@ import pytest
 from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding
 from numalign.kubelet.checkpoint_shape import fnv1a
+from numalign.kubelet.cpu import checkpoint as cpu
+from numalign.kubelet.memory import checkpoint as memory
 from numalign.kubelet.start.restore import StateFiles
 from tests.kubelet.test_checkpoint import (
     CPU_EXAMPLES,
@@ -37,6 +39,14 @@ def with_sum(text: str, checksum: int) -> str:
 
 
 NEWER = CPU[:-1] + ',"data":"x","dataChecksum":1}'
+CPU_DATA = cpu.write(cpu.sealed(cpu.inspect(CPU_PODS)[0]._replace(form="with data")))
+MEMORY_DATA = memory.write(memory.sealed(memory.inspect(MEMORY_PODS)[0]._replace(form="with data")))
+
+
+def with_data_sum(text: str, checksum: int) -> str:
+    return json.dumps({**json.loads(text), "dataChecksum": checksum})
+
+
 STATE = [
     ("a CPU file", {"cpu": CPU}, (1, 36), (), []),
     ("one with another sum", {"cpu": with_sum(CPU, 1)}, (1, 36), (), ["state-file-checksum"]),
@@ -47,7 +57,28 @@ STATE = [
     ("before 1.36", {"cpu": CPU_PODS}, (1, 35), (GATE,), ["state-file-pod-entries"]),
     ("pods as a whole and the sum 0", {"cpu": with_sum(CPU_PODS, 0)}, (1, 36), (), ["pod-entries-dropped"]),
     ("of the first generation", {"cpu": CPU_EXAMPLES["first generation"]}, (1, 36), (), ["cpu-first-generation"]),
-    ("of 1.37", {"cpu": NEWER}, (1, 36), (), ["state-file-newer"]),
+    ("of 1.37, which 1.36 does not look into", {"cpu": NEWER}, (1, 36), (), []),
+    ("of 1.37", {"cpu": CPU_DATA}, (1, 37), (), []),
+    ("of 1.37 with another sum of its data", {"cpu": with_data_sum(CPU_DATA, 1)}, (1, 37), (), ["state-file-checksum"]),
+    ("of 1.37 with a wrong sum of its older part", {"cpu": with_sum(CPU_DATA, 1)}, (1, 37), (), []),
+    ("of 1.37 whose pods 1.36 forgets", {"cpu": CPU_DATA}, (1, 36), (), ["pod-entries-dropped"]),
+    ("of 1.36 with pods, read by 1.37", {"cpu": CPU_PODS}, (1, 37), (), []),
+    (
+        "of the first generation, read by 1.37",
+        {"cpu": CPU_EXAMPLES["first generation"]},
+        (1, 37),
+        (),
+        ["cpu-first-generation"],
+    ),
+    ("memory of 1.37", {"memory": MEMORY_DATA}, (1, 37), (), []),
+    (
+        "memory of 1.37 with another sum of its data",
+        {"memory": with_data_sum(MEMORY_DATA, 1)},
+        (1, 37),
+        (),
+        ["state-file-checksum"],
+    ),
+    ("memory of 1.37 whose pods 1.36 forgets", {"memory": MEMORY_DATA}, (1, 36), (), ["pod-entries-dropped"]),
     ("a memory file", {"memory": MEMORY}, (1, 36), (), []),
     ("a memory file with another sum", {"memory": with_sum(MEMORY, 1)}, (1, 36), (), ["state-file-checksum"]),
     ("with the sum 0", {"memory": with_sum(MEMORY, 0)}, (1, 36), (), ["memory-checksum-zero"]),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, start
+from numalign.kubelet.cpu import CPUManager, CPUState, initial_state, start
+from numalign.kubelet.cpu.allocate import allocate_until_1_36
+from numalign.kubelet.cpu.manager import distribute_until_1_36
 from numalign.kubelet.cpu.topology import CPUTopology, build
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
@@ -59,7 +61,7 @@ TEN_NODES = Machine(
 
 
 def manager(machine: Machine, *options: str, reserved: str = "", count: int | None = None) -> CPUManager:
-    """Start the static policy with these options on; nothing reserved if neither a set nor a number is given."""
+    """Start the static policy of the rules with these options on; nothing reserved if neither set nor number is given."""
     cpus = parse(reserved)
     return start(
         machine,
@@ -71,6 +73,7 @@ def manager(machine: Machine, *options: str, reserved: str = "", count: int | No
         reserved=cpus,
         reservation_nano=(cpus.bit_count() if count is None else count) * NANO,
         waive_reservation=True,
+        distribute=distribute_until_1_36,
     )
 
 
@@ -107,7 +110,7 @@ class Node:
         one = container(name, cpus, kind)
         owner = pod(uid or f"pod-{self.pods}", one)
         try:
-            self.state = allocate(self.manager, self.state, owner, one, TopologyHint(mask, preferred=True))
+            self.state = allocate_until_1_36(self.manager, self.state, owner, one, TopologyHint(mask, preferred=True))
         except AllocationError as error:
             return error.message
         return format_set(self.state.assigned(owner.uid, name) or 0)

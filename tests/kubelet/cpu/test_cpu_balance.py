@@ -52,7 +52,7 @@ def literal_balance(free: Sequence[int], n: int, group: int, k: int) -> Balance 
         found, local = literal_remainder(rest, chosen, n - share * k, group)
         if found < best:
             best, winner, remainder = found, chosen, local
-    return None if winner is None else Balance(last_with_head(winner, visited), remainder)
+    return None if winner is None else Balance(last_with_head(winner, visited), remainder, winner)
 
 
 def literal_remainder(rest: list[int], chosen: tuple[int, ...], r: int, group: int) -> tuple[float, tuple[int, ...]]:
@@ -142,4 +142,4 @@ def test_a_node_at_two_positions_is_taken_from_twice() -> None:
     """docs/rules/cpu-manager.md 8.21: combinations work on positions, the score on nodes."""
     balance = best_balance(plan([8, 8, 4], [0, 0, 1], 8, 1, 2))
 
-    assert balance == Balance((0, 1), ())
+    assert balance == Balance((0, 1), (), (0, 1))

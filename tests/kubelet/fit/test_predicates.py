@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from numalign.kubelet.fit.predicates import (
-    is_static,
     matches_node,
     ports_taken,
     selects_fields,
@@ -213,7 +212,7 @@ def test_only_taints_that_execute_are_asked_about() -> None:
 
 
 def test_a_static_pod_comes_from_anywhere_but_the_api_server() -> None:
-    assert not is_static(pod())
-    assert not is_static(pod(annotations={"kubernetes.io/config.source": "api"}))
+    assert not pod().is_static
+    assert not pod(annotations={"kubernetes.io/config.source": "api"}).is_static
     for source in ("file", "http"):
-        assert is_static(pod(annotations={"kubernetes.io/config.source": source}))
+        assert pod(annotations={"kubernetes.io/config.source": source}).is_static

@@ -11,9 +11,12 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet import node
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.admission import admit, open_session
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.reading import reader
 from numalign.kubelet.releases.release import Change, Kubelet, version_text
 from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
+from numalign.kubelet.releases.since_1_37 import PUBLISHED_CHANGES
 from numalign.kubelet.releases.table import kubelet, without
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
@@ -58,8 +61,13 @@ RECORDED: dict[Key, tuple[str, str]] = {
     (36, "gate InPlacePodLevelResourcesVerticalScaling"): ("lifecycle-1.36", "lifecycle-1.36-s-podlevel-0011"),
     (36, "feature gates that need others"): ("e2e-1.36", "e2e-1.36-s-gates-0003"),
     (36, "gate TopologyManagerPolicyOptions"): ("e2e-1.36", "e2e-1.36-s-gates-0021"),
+    (37, "distribute-cpus-across-numa with align-by-socket"): ("cpu-1.37", "cpu-1.37r-socket-00006"),
+    (37, "full-pcpus-only after a restart"): ("cpu-1.37", "cpu-1.37r-again-04930"),
 }
 """A recorded case that the kubelet without the change gets wrong: (family, id)."""
+
+
+CHANGES = (*NEWER_CHANGES, *PUBLISHED_CHANGES)
 
 
 def _key(change: Change) -> Key:
@@ -70,7 +78,7 @@ def _name(change: Change) -> str:
     return f"{version_text(change.since)} {change.topic}"
 
 
-BY_RECORD = [change for change in NEWER_CHANGES if _key(change) in RECORDED]
+BY_RECORD = [change for change in CHANGES if _key(change) in RECORDED]
 
 
 @pytest.mark.parametrize("change", BY_RECORD, ids=_name)
@@ -113,8 +121,50 @@ def _hugepages(of: Kubelet, **requests: str) -> str | None:
     own = {"requests": {"cpu": "1", **requests}, "limits": {"cpu": "1"}}
     pod = read_pod({"spec": {"resources": own, "containers": [{"name": "c", "resources": {"limits": PAGES}}]}})
     assert pod.level is not None
-    found = of.reading.complete(pod, pod.level).limits.get("hugepages-2Mi")
+    found = of.reading.complete(of.gates_with({}))(pod, pod.level).limits.get("hugepages-2Mi")
     return None if found is None else str(found.int64)
+
+
+def _ports(of: Kubelet) -> tuple[int, ...]:
+    """Tell which host ports of a sidecar a kubelet sees."""
+    sidecar = {"name": "s", "restartPolicy": "Always", "ports": [{"containerPort": 80, "hostPort": 8080}]}
+    pod = of.reading.see(read_pod({"spec": {"initContainers": [sidecar], "containers": [{"name": "c"}]}}))
+    return tuple(port["hostPort"] for port in pod.containers[0].ports)
+
+
+def _qos(of: Kubelet, level: dict[str, Any]) -> str:
+    """Tell the class of a pod whose container has requests equal to its limits."""
+    limits = {"limits": {"cpu": "1", "memory": "1Gi"}}
+    pod = read_pod({"spec": {"resources": level, "containers": [{"name": "c", "resources": limits}]}})
+    return reader(of.reading, of.gates_with({})).read(pod)[0].qos
+
+
+def _counted(of: Kubelet) -> float:
+    """Count the CPUs of a pod of which one container grows by as much as another shrinks."""
+    asked, statuses = {"a": "1", "b": "2"}, {"a": "2", "b": "1"}
+    spec = {"containers": [{"name": name, "resources": {"requests": {"cpu": cpu}}} for name, cpu in asked.items()]}
+    status = {
+        "containerStatuses": [
+            {"name": name, "allocatedResources": {"cpu": cpu}, "resources": {"requests": {"cpu": cpu}}}
+            for name, cpu in statuses.items()
+        ]
+    }
+    pod, _ = reader(of.reading, of.gates_with({})).read(read_pod({"spec": spec, "status": status}))
+    return (pod.counted or {})["cpu"] / 10**9
+
+
+def _shared_memory(of: Kubelet) -> bool:
+    """Tell whether policy none admits a Guaranteed pod with pod-level resources and a container that has none."""
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    spec = {"resources": {"requests": amounts, "limits": amounts}, "containers": [{"name": "c"}]}
+    config = KubeletConfig(
+        cpu_manager_policy="static",
+        memory_manager_policy="Static",
+        reserved_memory=(MemoryReservation(0, {"memory": "100Mi"}),),
+        feature_gates={"PodLevelResourceManagers": True},
+    )
+    session = open_session(Setup(regular(nodes=1, cores=4), config, "ideal", of), fit_check=False)
+    return admit(session, read_pod({"spec": spec})).admit
 
 
 UNKNOWN = "unrecognized feature gate: "
@@ -130,10 +180,17 @@ OURS: dict[Key, tuple[Callable[[Kubelet], object], object, object]] = {
     ),
     (34, "gate DynamicResourceAllocation"): (lambda of: of.gates_with({})("DynamicResourceAllocation"), False, True),
     (35, "gate DynamicResourceAllocation"): (
-        lambda of: _start(of, DynamicResourceAllocation=False),
-        "",
-        LOCKED.format("DynamicResourceAllocation"),
+        lambda of: _start(of, DynamicResourceAllocation=False)[:25],
+        "[DRAAdminAccess is enable",
+        LOCKED.format("DynamicResourceAllocation")[:25],
     ),
+    (33, "host ports of sidecars"): (_ports, (), (8080,)),
+    (34, "gate ContainerRestartRules"): (
+        lambda of: _start(of, ContainerRestartRules=True),
+        UNKNOWN + "ContainerRestartRules",
+        "",
+    ),
+    (35, "restart policies of containers"): (lambda of: of.gates_with({})("ContainerRestartRules"), False, True),
     (35, "gate InPlacePodLevelResourcesVerticalScaling"): (
         lambda of: _start(of, InPlacePodLevelResourcesVerticalScaling=False),
         UNKNOWN + "InPlacePodLevelResourcesVerticalScaling",
@@ -153,11 +210,49 @@ OURS: dict[Key, tuple[Callable[[Kubelet], object], object, object]] = {
         False,
         True,
     ),
+    (37, "memory of containers that share"): (_shared_memory, False, True),
+    (37, "pod-level defaults"): (
+        lambda of: _qos(of, {"requests": {"cpu": "1", "memory": "1Gi"}}),
+        "Burstable",
+        "Guaranteed",
+    ),
+    (37, "QoS class of empty pod-level lists"): (lambda of: _qos(of, {}), "BestEffort", "Guaranteed"),
+    (37, "requests of pods that are resized"): (_counted, 4, 3),
+    (37, "feature gates that need others"): (
+        lambda of: _start(of, PodLevelResources=False, InPlacePodLevelResourcesVerticalScaling=False)[:32],
+        "",
+        "[PodLevelResourcesFixDefaulting is"[:32],
+    ),
+    (37, "gate PodLevelResourceManagers"): (
+        lambda of: of.gates_with({"AllBeta": True})("PodLevelResourceManagers"),
+        False,
+        True,
+    ),
+    (37, "gate NodeDeclaredFeatures"): (
+        lambda of: _start(of, NodeDeclaredFeatures=False)[:20],
+        "[ExtendWebSocketsToKubelet"[:20],
+        LOCKED.format("NodeDeclaredFeatures")[:20],
+    ),
+    (37, "gate DRAExtendedResource"): (
+        lambda of: _start(of, DRAExtendedResource=False),
+        "",
+        LOCKED.format("DRAExtendedResource"),
+    ),
+    (37, "gate DisableCPUQuotaWithExclusiveCPUs"): (
+        lambda of: _start(of, DisableCPUQuotaWithExclusiveCPUs=False),
+        "",
+        LOCKED.format("DisableCPUQuotaWithExclusiveCPUs"),
+    ),
+    (37, "gate SidecarContainers"): (
+        lambda of: _start(of, SidecarContainers=True),
+        "",
+        UNKNOWN + "SidecarContainers",
+    ),
 }
 """What no recorded case shows: (question, answer without the change, answer with it)."""
 
 
-@pytest.mark.parametrize("change", [change for change in NEWER_CHANGES if _key(change) in OURS], ids=_name)
+@pytest.mark.parametrize("change", [change for change in CHANGES if _key(change) in OURS], ids=_name)
 def test_a_case_of_ours_needs_the_change(change: Change) -> None:
     ask, before, after = OURS[_key(change)]
 
@@ -166,4 +261,4 @@ def test_a_case_of_ours_needs_the_change(change: Change) -> None:
 
 
 def test_every_change_has_a_case() -> None:
-    assert sorted([*RECORDED, *OURS]) == sorted(map(_key, NEWER_CHANGES))
+    assert sorted([*RECORDED, *OURS]) == sorted(map(_key, CHANGES))

@@ -1,0 +1,66 @@
+"""Pods that are resized in place, beside others (docs/rules/kubelet-1.37.md 8; recorded: family `podrequests`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from numalign.kubelet.admission import admit, open_session
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.releases.table import kubelet, parse_version
+from numalign.kubelet.resized import by_container, by_spec, by_sum
+from numalign.kubelet.setup import Setup
+from numalign.model.apiserver.defaulting import read_pod
+from tests.kubelet.regular import regular
+
+Manifest = dict[str, Any]
+
+
+def pod(name: str, asked: str, allocated: str | None = None, actuated: str | None = None, *reasons: str) -> Manifest:
+    status: Manifest = {"name": "c"}
+    if allocated:
+        status["allocatedResources"] = {"cpu": allocated}
+    if actuated:
+        status["resources"] = {"requests": {"cpu": actuated}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": asked}}}]},
+        "status": {
+            "containerStatuses": [status],
+            "conditions": [{"type": "PodResizePending", "reason": reason} for reason in reasons],
+        }
+        if allocated or actuated
+        else {},
+    }
+
+
+CASES = [
+    ("grows", pod("there", "3", "1", "1"), {"1.32": False, "1.33": False, "1.36": False, "1.37": False}),
+    ("shrinks", pod("there", "1", "3", "3"), {"1.32": True, "1.33": False, "1.36": False, "1.37": False}),
+    ("cannot grow", pod("there", "3", "1", "1", "Infeasible"), {"1.36": True, "1.37": True}),
+    ("has to wait", pod("there", "3", "1", "1", "Deferred"), {"1.36": False, "1.37": False}),
+    ("is not resized", pod("there", "1", "1", "1"), {"1.32": True, "1.36": True, "1.37": True}),
+]
+
+
+@pytest.mark.parametrize(
+    ("there", "admitted"), [case[1:] for case in CASES], ids=[f"one that {case[0]}" for case in CASES]
+)
+def test_a_pod_beside_one_is_admitted(there: Manifest, admitted: dict[str, bool]) -> None:
+    """Four CPUs: two are asked for, three are too many for the other."""
+    asked = read_pod(pod("comes", "2"))
+    for release, expected in admitted.items():
+        of = kubelet(parse_version(release))
+        session = open_session(Setup(regular(nodes=1, cores=4), KubeletConfig(eviction_hard={}), "ideal", of))
+        assert admit(admit(session, read_pod(there)).then, asked).admit is expected, release
+
+
+def test_a_pod_that_comes_asks_by_its_spec() -> None:
+    session = open_session(Setup(regular(nodes=1, cores=4), KubeletConfig(eviction_hard={}), "ideal"))
+    assert admit(session, read_pod(pod("comes", "2", "9", "9"))).admit
+
+
+def test_a_pod_without_a_status_counts_by_its_spec() -> None:
+    new = read_pod(pod("new", "2"))
+    assert by_spec(new) is by_container(new) is by_sum(new) is None
