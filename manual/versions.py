@@ -4,17 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from numalign.kubelet.releases.release import Change, version_text
+from numalign.kubelet.releases.release import Change, Version, version_text
+from numalign.kubelet.releases.table import is_published
 
 INTRODUCTION = """# What each kubelet changed
 
-numalign decides as the kubelet of a release does. Without `--kubelet-version` it is the newest; a machine file, a
-scenario and a snapshot may name another. 1.32 to 1.36 are exact: their decisions were recorded and are judged
-case by case. Earlier releases are replayed as far as they are known to differ ([history.md](history.md)).
-1.37 is announced and refused: what is known of it is known from proposals only.
+numalign decides as the kubelet of a release does. Without `--kubelet-version` it is the newest that was recorded; a
+machine file, a scenario, a snapshot and the Node objects of a dump may name another. 1.32 to 1.36 are exact: their
+decisions were recorded and are judged case by case. Earlier releases are replayed as far as they are known to differ
+([history.md](history.md)). 1.37 is replayed from its published changes, not recorded: see there how sure each is.
 
-Does an upgrade concern your pods? `numalign compare --kubelet-version 1.32,1.36 PODS --machine …` tries each of these
-changes on them, one by one. This page is made from the table that decides (`numalign/kubelet/releases/`).
+Does an upgrade concern your pods? `numalign compare --kubelet-version 1.36,1.37 PODS --machine …` tries each of these
+changes on them, one by one; `config check` and `lint` warn of settings that stop the next kubelet (code `upgrade`).
+This page is made from the table that decides (`numalign/kubelet/releases/`).
+"""
+
+COMING = """
+## 1.38: coming, not replayed
+
+Seen in its first test releases and in proposals; none of it is out.
+
+- Gates that go, so that naming them crashes the kubelet: `DynamicResourceAllocation`, `KubeletTracing`,
+  `PodSchedulingReadiness`, `MatchLabelKeysInPodAffinity`, `SeparateTaintEvictionController`, `WindowsHostNetwork`.
+  `config check` warns of them. `DRADeviceTaints` and `DRADeviceTaintRules` are locked.
+- `distribute-cpus-across-numa`: at least as many NUMA nodes as the hint has; its searches no longer hang; stored
+  combinations are copied. `distribute-cpus-across-cores` goes by topology. A core is whole when all of its own CPUs are
+  free.
+- Memory drift (`memoryManagerPolicyOptions`, gate `MemoryManagerDriftTolerance`, alpha, off): a node may come back with
+  totals that differ by the size of the kernel's image.
+- Resizing exclusive CPUs in place (alpha, off).
+- Claims: qualified capacity names, mode `All` with incomplete pools, quantities that do not wrap.
+"""
+
+PUBLISHED = """
+Read in released sources or notes: **A**. Merged, its final source not read whole: **B**. Concluded from these: **C**.
+The CPU choice is judged by cases that were rebuilt from the published changes, requests of resized pods by cases of
+its development; the rest by cases of our own. These rules are no changes of their own and are told where they matter:
+
+- C: a share that is lowered after the choice can let the kubelet hang, where 1.36 ends in `accounting error` (warning
+  `inferred`); with `align-by-socket` beside `distribute-cpus-across-numa` its other hang is met more often.
+- C: a static pod gets no pod-level defaults (warning `inferred`).
+- B for the CPU file, A for the memory file: state files have a new form with the content in `data`, which 1.36 reads,
+  too, without what pods hold as a whole. A wrong `dataChecksum` stops the kubelet; files of 1.17 are not read.
+- A: flags of cAdvisor stop the kubelet.
+- A: pod-level lists of the PodResources API, and taints of DeviceTaintRule objects, which keep claims away.
+- A: counters of claims are kept for each driver, and every value of `distinctAttribute` is remembered. Other fixes of
+  the allocator are not replayed: `All` with shared capacity, fractions of ranges, amounts that are negative.
 """
 
 
@@ -23,15 +58,19 @@ def versions_page(changes: Iterable[Change]) -> str:
     releases: dict[tuple[int, int], list[Change]] = {}
     for change in changes:
         releases.setdefault(change.since, []).append(change)
-    sections = [
-        f"\n## {version_text(version)}\n\n" + "\n".join(_table(releases[version])) + "\n"
-        for version in sorted(releases, reverse=True)
-    ]
-    return "".join([INTRODUCTION, *sections])
+    sections = [_section(version, releases[version]) for version in sorted(releases, reverse=True)]
+    return "".join([INTRODUCTION, COMING, *sections])
 
 
-def _table(changes: Sequence[Change]) -> Iterable[str]:
-    yield "| what | before | since then | concerns you if … |"
-    yield "| --- | --- | --- | --- |"
+def _section(version: Version, changes: Sequence[Change]) -> str:
+    published = is_published(version)
+    table = "\n".join(_table(changes, published=published))
+    return f"\n## {version_text(version)}\n{PUBLISHED if published else ''}\n{table}\n"
+
+
+def _table(changes: Sequence[Change], *, published: bool) -> Iterable[str]:
+    yield "| what | before | since then | concerns you if … |" + (" sure |" if published else "")
+    yield "| --- | --- | --- | --- |" + (" --- |" if published else "")
     for change in changes:
-        yield f"| {change.topic} | {change.older} | {change.newer} | {change.concerns} |"
+        sure = f" {change.sure} |" if published else ""
+        yield f"| {change.topic} | {change.older} | {change.newer} | {change.concerns} |{sure}"

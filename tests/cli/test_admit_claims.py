@@ -264,7 +264,7 @@ def test_a_release_whose_claims_are_not_known_is_refused(tmp_path: Path) -> None
     names = files(tmp_path, [*gpus(0), one("a", request("r", "gpu"))], [pod("p", "a")])
     done = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "--kubelet-version", "1.32")
     assert done.status == 2
-    assert "--kubelet-version: expected a scheduler of 1.34, 1.35, 1.36, got 1.32" in done.err
+    assert "--kubelet-version: expected a scheduler of 1.34, 1.35, 1.36, 1.37, got 1.32" in done.err
 
 
 def test_claims_of_one_name_are_those_of_the_pods_own_file_here_too(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_schedule_says_where_an_older_scheduler_might_choose_otherwise(tmp_path:
         assert ("the scheduler tries pools in random order: these devices are one possible answer" in done.out) == said
     done = scheduled(tmp_path, objects, pods, "--scheduler-version", "1.33")
     assert done.status == 2
-    assert "--scheduler-version: expected a scheduler of 1.34, 1.35, 1.36, got 1.33" in done.err
+    assert "--scheduler-version: expected a scheduler of 1.34, 1.35, 1.36, 1.37, got 1.33" in done.err
 
 
 def test_claims_of_standard_input_are_those_of_its_pods(tmp_path: Path) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from numalign.kubelet.admission import Outcome, admit_in_order, open_session
+from numalign.analysis.node.state import state_findings
+from numalign.kubelet.admission import Outcome, Session, admit, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.cpu.checkpoint import CPUCheckpoint, sealed, write
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.cpuset import format_set
 from numalign.model.pod import Pod
 from tests.kubelet.regular import GI, regular
 
@@ -47,9 +51,39 @@ class TestReading:
         assert outcome.pod.level.requests["cpu"].int64 == 3
         assert outcome.pod.level.limits["cpu"].int64 == 8
 
-    @pytest.mark.parametrize(("minor", "qos"), [(33, "Guaranteed"), (34, "BestEffort"), (36, "BestEffort")])
+    @pytest.mark.parametrize(
+        ("minor", "qos"), [(33, "Guaranteed"), (34, "BestEffort"), (36, "BestEffort"), (37, "Guaranteed")]
+    )
     def test_no_resources_at_all_still_decide_the_class(self, minor: int, qos: str) -> None:
         assert [one.pod.qos for one in admitted(minor, pod({}))] == [qos]
+
+    @pytest.mark.parametrize(("minor", "qos"), [(36, "Burstable"), (37, "Guaranteed")])
+    def test_requests_alone_become_limits_since_137(self, minor: int, qos: str) -> None:
+        """docs/rules/kubelet-1.37.md 4.2."""
+        manifest = {"resources": {"requests": SMALL}, "containers": [{"name": "c", "resources": {"limits": SMALL}}]}
+        (outcome,) = admitted(minor, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+
+        assert outcome.pod.qos == qos
+
+    def test_a_limit_needs_one_in_every_container(self) -> None:
+        limited = {"name": "c", "resources": {"limits": {"cpu": "2"}}}
+        manifest = {"resources": {"requests": {"cpu": "4"}}, "containers": [limited, requesting("1")]}
+        (outcome,) = admitted(37, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+
+        assert outcome.pod.level is not None
+        assert not outcome.pod.level.limits
+
+    @pytest.mark.parametrize("minor", [36, 37])
+    def test_a_pod_of_the_api_has_its_defaults(self, minor: int) -> None:
+        metadata = {"name": "p", "creationTimestamp": "2026-09-01T00:00:00Z"}
+        manifest = {
+            "resources": {"limits": {"cpu": "4"}},
+            "containers": [{"name": "c", "resources": {"limits": SMALL}}],
+        }
+        (outcome,) = admitted(minor, read_pod({"metadata": metadata, "spec": manifest}))
+
+        assert outcome.pod.level is not None
+        assert not outcome.pod.level.requests
 
 
 class TestFit:
@@ -94,3 +128,50 @@ class TestWarning:
         assert outcome.admit
         assert ("pod-level-unpinned" in {notice.code for notice in outcome.notices}) is lost
         assert bool(outcome.after.cpu.assignments) is not lost
+
+
+class TestLostCPUs:
+    """docs/rules/cpu-manager.md 15.6 items 7 and 8."""
+
+    def opened(self) -> Session:
+        config = KubeletConfig(
+            "restricted",
+            topology_manager_scope="pod",
+            cpu_manager_policy="static",
+            feature_gates={"PodLevelResourceManagers": True},
+        )
+        return open_session(Setup(NODE, config, "ideal", kubelet((1, 36))), fit_check=False)
+
+    def undivided(self) -> Pod:
+        """An init container asks for more than the pod has."""
+        limits = [{"limits": {"cpu": cpus, "memory": "1Gi"}} for cpus in ("6", "2")]
+        containers = [{"name": f"c{place}", "resources": one} for place, one in enumerate(limits)]
+        own = {"cpu": "4", "memory": "2Gi"}
+        spec = {
+            "resources": {"requests": own, "limits": own},
+            "initContainers": containers[:1],
+            "containers": containers[1:],
+        }
+        return read_pod({"metadata": {"name": "p", "uid": "p"}, "spec": spec})
+
+    def test_cpus_that_cannot_be_divided_are_never_given_back(self) -> None:
+        outcome = admit(self.opened(), self.undivided())
+        then = outcome.then.state.cpu
+
+        assert (outcome.stage, outcome.reason) == ("allocate", "UnexpectedAdmissionError")
+        assert "not enough cpus available" in outcome.message
+        assert then.pods["p"].bit_count() == 4
+        assert not then.assignments
+        assert then.default.bit_count() == 16 - 4
+
+    def test_a_file_with_such_cpus_is_taken_and_they_are_told(self) -> None:
+        session = admit(self.opened(), self.undivided()).then
+        cpus = session.state.cpu
+        (lost,) = cpus.pods.values()
+        file = CPUCheckpoint("with podEntries", "static", format_set(cpus.default), pod_entries={"p": lost})
+        files = StateFiles(cpu=write(sealed(file)))
+
+        assert restore_cpu(session.node, files.cpu).pods == {"p": lost}
+        written = as_written(session.node, files)
+        told = [one.code for one in state_findings(session.node, written, files, None, str, "/k")]
+        assert told == ["cpu-lost"]

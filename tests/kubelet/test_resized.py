@@ -52,12 +52,12 @@ def test_a_pod_beside_one_is_admitted(there: Manifest, admitted: dict[str, bool]
     asked = read_pod(pod("comes", "2"))
     for release, expected in admitted.items():
         of = kubelet(parse_version(release))
-        session = open_session(Setup(regular(nodes=1, cores=4), KubeletConfig(eviction_hard={}), "ideal", of))
+        session = open_session(Setup(regular(nodes=1, cores=2), KubeletConfig(eviction_hard={}), "ideal", of))
         assert admit(admit(session, read_pod(there)).then, asked).admit is expected, release
 
 
 def test_a_pod_that_comes_asks_by_its_spec() -> None:
-    session = open_session(Setup(regular(nodes=1, cores=4), KubeletConfig(eviction_hard={}), "ideal"))
+    session = open_session(Setup(regular(nodes=1, cores=2), KubeletConfig(eviction_hard={}), "ideal"))
     assert admit(session, read_pod(pod("comes", "2", "9", "9"))).admit
 
 

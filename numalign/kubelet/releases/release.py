@@ -125,6 +125,8 @@ class Change(NamedTuple):
     """What somebody can do for whom it makes things worse; empty: nothing special."""
     concerns: str = "anybody"
     """Whom it concerns, for people."""
+    sure: Literal["", "A", "B", "C"] = ""
+    """How sure it is where it was not recorded (docs/rules/kubelet-1.37.md): read, merged, concluded."""
 
 
 def with_option(name: str, level: Level) -> Callable[[Kubelet], Kubelet]:

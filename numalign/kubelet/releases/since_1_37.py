@@ -67,6 +67,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="distribute-cpus-across-numa with align-by-socket",
         since=SINCE,
+        sure="B",
         older="the most even NUMA nodes win, whatever their sockets; uneven ones are passed over",
         newer="NUMA nodes of one socket win over all others, and uneven ones give fewer CPUs each",
         concerns="you set both options; the CPUs that a number reserves can be others, too",
@@ -76,6 +77,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="full-pcpus-only after a restart",
         since=SINCE,
+        sure="B",
         older="whole cores are checked again for a container that has its CPUs, which can reject a running pod",
         newer="a container that has its CPUs keeps them unchecked",
         concerns="you set full-pcpus-only and the kubelet restarts on a full node",
@@ -84,6 +86,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="memory of containers that share",
         since=SINCE,
+        sure="B",
         older="an empty request is allocated, too: under policy none the pod is rejected",
         newer="a container that shares its pod's memory is skipped",
         concerns="PodLevelResourceManagers is on, in scope container or under policy none",
@@ -92,6 +95,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="pod-level defaults",
         since=SINCE,
+        sure="A",
         older="pod-level requests are filled in only beside pod-level limits, limits never",
         newer="requests are filled in always, limits where every container has one: more pods are Guaranteed",
         concerns="pods carry `spec.resources` with requests",
@@ -101,6 +105,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="QoS class of empty pod-level lists",
         since=SINCE,
+        sure="A",
         older="`spec.resources: {}` makes a pod BestEffort",
         newer="the containers decide where `spec.resources` names no resource of a pod",
         concerns="pods carry an empty `spec.resources`",
@@ -109,6 +114,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="requests of pods that are resized",
         since=SINCE,
+        sure="A",
         older="the largest amounts of each container are added up",
         newer="the largest of three sums counts: of the spec, of what is set aside, of what is in force",
         concerns="pods are resized in place",
@@ -118,6 +124,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="feature gates that need others",
         since=SINCE,
+        sure="A",
         older="PodLevelResources: false needs InPlacePodLevelResourcesVerticalScaling: false",
         newer="it needs PodLevelResourcesFixDefaulting and PodLevelResourcesFixKubeletQOSClass off, too",
         concerns="your configuration sets PodLevelResources to false",
@@ -132,21 +139,23 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
     Change(
         topic="gate PodLevelResourceManagers",
         since=SINCE,
+        sure="A",
         older="alpha, off",
         newer="beta, off",
         concerns="your configuration sets AllAlpha or AllBeta",
         apply=with_gate("PodLevelResourceManagers", Gate(default=False, stage="beta")),
     ),
-    gate_locked(SINCE, "NodeDeclaredFeatures", "beta, can be switched off"),
-    gate_locked(SINCE, "DRAExtendedResource", "beta, can be switched off"),
+    gate_locked(SINCE, "NodeDeclaredFeatures", "beta, can be switched off")._replace(sure="A"),
+    gate_locked(SINCE, "DRAExtendedResource", "beta, can be switched off")._replace(sure="A"),
     Change(
         topic="gate DisableCPUQuotaWithExclusiveCPUs",
         since=SINCE,
+        sure="A",
         older="deprecated, on",
         newer="locked on; setting it to false stops the kubelet",
         concerns="your configuration sets the gate to false",
         apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="deprecated", locked=True)),
     ),
-    gate_gone(SINCE, "SidecarContainers"),
+    gate_gone(SINCE, "SidecarContainers")._replace(sure="A"),
 )
 """Oldest first."""

@@ -176,6 +176,14 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [("pod-level-resources", "", "spec.resources")],
     ),
     (
+        "a static pod gets no pod-level defaults",
+        pod(
+            container(limits=GOOD),
+            resources={"limits": {"cpu": 8}},
+        )._replace(annotations={"kubernetes.io/config.source": "file"}),
+        [("pod-level-resources", "", "spec.resources"), ("static-pod-level", "", "spec.resources")],
+    ),
+    (
         "huge pages need memory beside them",
         pod(container(limits={"cpu": 2, "hugepages-2Mi": "2Mi"})),
         [

@@ -61,7 +61,7 @@ TEN_NODES = Machine(
 
 
 def manager(machine: Machine, *options: str, reserved: str = "", count: int | None = None) -> CPUManager:
-    """Start the static policy of the rules with these options on; nothing reserved if neither set nor number is given."""
+    """Start the static policy of the rules with these options on; nothing is reserved without set or number."""
     cpus = parse(reserved)
     return start(
         machine,

@@ -136,16 +136,16 @@ LABEL = "lower-case letters, digits and '-', at most 63, begins and ends alphanu
             id="no DNS label",
         ),
         pytest.param(
-            pod({}, initContainers=[{"name": "i", "restartPolicy": "Never"}]),
+            pod({}, initContainers=[{"name": "i", "restartPolicy": "Sometimes"}]),
             "spec.initContainers[0].restartPolicy",
-            'expected Always (a sidecar) or nothing, got "Never"',
-            id="an init container that never restarts",
+            'expected Always, OnFailure, Never, got "Sometimes"',
+            id="an unknown restart policy",
         ),
         pytest.param(
-            {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "restartPolicy": "Always"}]}},
-            "spec.containers[0].restartPolicy",
-            "only init containers may have a restartPolicy of their own",
-            id="a sidecar among the containers",
+            {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "restartPolicyRules": [{}]}]}},
+            "spec.containers[0].restartPolicyRules",
+            "needs a restartPolicy of the container beside it",
+            id="rules without a restart policy",
         ),
         pytest.param(
             {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resource": {}}]}},

@@ -111,7 +111,7 @@ def test_free_amounts_come_from_the_object_and_room_from_the_pods(tmp_path: Path
     assert one.session is not None
     again = export(one.session, "n", ExportOptions(fingerprint=False))
     assert [zone.resources["cpu"].available for zone in again.zones] == [4 * 10**9, 8 * 10**9]
-    assert {notice.code for notice in built.notices} == {"nrt-assumed", "pods-passed-over"}
+    assert {notice.code for notice in built.notices} == {"nrt-assumed", "pods-passed-over", "node-release-unknown"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_node_without_an_object_is_unknown_or_what_its_label_says(tmp_path: Pa
     session = built.fleet.nodes[0].session
     assert session is not None
     assert session.state.cpu.assigned("d/p", "c") == 0b11
-    assert {notice.code for notice in built.notices} == {"pods-replayed"}
+    assert {notice.code for notice in built.notices} == {"pods-replayed", "node-release-unknown"}
 
 
 def test_a_drained_and_tainted_node_is_read_as_such(tmp_path: Path) -> None:
