@@ -62,6 +62,12 @@ PUBLISHED_NOTE = "kubelet {}: from published changes, not recorded"
 """What is said of a release that `is_published`."""
 
 
+def told(version: Version) -> str:
+    """Write a release as a head names it: how it is known stands beside one that was not recorded."""
+    text = version_text(version)
+    return f"{text} (from published changes, not recorded)" if is_published(version) else text
+
+
 def is_published(version: Version) -> bool:
     """Tell whether a release is known from published changes alone: no kubelet of it was recorded."""
     return version > NEWEST

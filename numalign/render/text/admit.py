@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_history, is_published
+from numalign.kubelet.releases.table import is_history, told
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import (
     NOTHING,
@@ -128,7 +128,7 @@ def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> 
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
         machine_line(setup.machine, origin),
-        f"kubelet {release or version_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
+        f"kubelet {release or told(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
         *labels(setup.kubelet),
     )
 
@@ -137,8 +137,6 @@ def labels(kubelet: Kubelet) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
     if is_history(kubelet.version):
         yield f"history: as kubelet {version_text(kubelet.version)} decided"
-    if is_published(kubelet.version):
-        yield PUBLISHED_NOTE.format(version_text(kubelet.version))
 
 
 def pod_rows(pod: PodResult, name: str = "", *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:

@@ -57,8 +57,8 @@ CASES = [
         {},
         ("cgroup-v1",),
         (
-            "kubelet 1.35 does not start: kubelet is configured to not run on a host using cgroup v1. cgroup v1 support "
-            "is unsupported and will be removed in a future release"
+            "kubelet 1.35 does not start: kubelet is configured to not run on a host using cgroup v1. cgroup v1 "
+            "support is unsupported and will be removed in a future release"
         ),
     ),
     (
