@@ -1,4 +1,4 @@
-"""What a newer kubelet costs: admissions of the two-node workload under each exact release, side by side."""
+"""What a newer kubelet costs: admissions of the two-node workload under each release known part by part, side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.admissions import prepare
 from benchmarks.timing import Row
 from benchmarks.workloads import Workload, load
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import exact_kubelets
+from numalign.kubelet.releases.table import known_kubelets
 
 ROUNDS = 30
 
@@ -20,7 +20,7 @@ def run(rounds: int = ROUNDS) -> list[Row]:
         RuntimeError: a release admits other pods than 1.32: the figures could not be compared.
     """
     workload: Workload = load("e2e")[0]
-    prepared = {kubelet.version: prepare(workload, kubelet) for kubelet in exact_kubelets()}
+    prepared = {kubelet.version: prepare(workload, kubelet) for kubelet in known_kubelets()}
     fastest = dict.fromkeys(prepared, float("inf"))
     decided = [admitted() for _, _, admitted in prepared.values()]
     if any(one != decided[0] for one in decided):

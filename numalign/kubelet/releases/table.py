@@ -62,7 +62,7 @@ PUBLISHED_NOTE = "kubelet {}: from published changes, not recorded"
 """What is said of a release that `is_published`."""
 
 
-def told(version: Version) -> str:
+def head_text(version: Version) -> str:
     """Write a release as a head names it: how it is known stands beside one that was not recorded."""
     text = version_text(version)
     return f"{text} (from published changes, not recorded)" if is_published(version) else text

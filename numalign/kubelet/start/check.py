@@ -35,29 +35,13 @@ if TYPE_CHECKING:
 MERGE_EVICTION = "mergeDefaultEvictionSettings"
 """A setting that a kubelet which lacks it reads over."""
 
-CADVISOR_FLAGS = frozenset(
-    (
-        "application-metrics-count-limit",
-        "boot-id-file",
-        "container-hints",
-        "containerd",
-        "containerd-namespace",
-        "enable-load-reader",
-        "event-storage-age-limit",
-        "event-storage-event-limit",
-        "global-housekeeping-interval",
-        "housekeeping-interval",
-        "log-cadvisor-usage",
-        "machine-id-file",
-        "storage-driver-buffer-duration",
-        "storage-driver-db",
-        "storage-driver-host",
-        "storage-driver-password",
-        "storage-driver-secure",
-        "storage-driver-table",
-        "storage-driver-user",
-    )
-)
+_CADVISOR = """
+application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace enable-load-reader
+event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval
+log-cadvisor-usage machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
+storage-driver-password storage-driver-secure storage-driver-table storage-driver-user
+"""
+CADVISOR_FLAGS = frozenset(_CADVISOR.split())
 """Flags of cAdvisor that kubelets before 1.37 pass on (docs/rules/kubelet-1.37.md 3.6)."""
 
 

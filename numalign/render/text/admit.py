@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import is_history, told
+from numalign.kubelet.releases.table import head_text, is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import (
     NOTHING,
@@ -128,7 +128,7 @@ def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> 
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
         machine_line(setup.machine, origin),
-        f"kubelet {release or told(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
+        f"kubelet {release or head_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
         *labels(setup.kubelet),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.releases.table import told
+from numalign.kubelet.releases.table import head_text
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 from numalign.render.text.admit import hint_text, labels, machine_line, verdict_word
 from numalign.render.text.amounts import amount_text, nodes_text
@@ -50,7 +50,7 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")
         given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
         settings += [f"{name}={value}" for name, value in given.items()]
-        yield f"kubelet {told(machine.setup.kubelet.version)}: {machine.setup.base} base, {', '.join(settings)}"
+        yield f"kubelet {head_text(machine.setup.kubelet.version)}: {machine.setup.base} base, {', '.join(settings)}"
         if any(one.pods for one in machine.rows):
             found.update(dict.fromkeys(labels(machine.setup.kubelet)))
     yield from found

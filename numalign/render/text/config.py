@@ -12,7 +12,7 @@ from numalign.analysis.config.reserve import MemorySum
 from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import parted
 from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
-from numalign.kubelet.releases.table import told
+from numalign.kubelet.releases.table import head_text
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
 from numalign.model.words import sentence
@@ -35,7 +35,7 @@ HEADER = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfigurati
 
 
 def _head(setup: Setup, origin: str) -> str:
-    release = told(setup.kubelet.version)
+    release = head_text(setup.kubelet.version)
     return f"{setup.machine.name} ({origin}); kubelet {release}, {setup.base} defaults"
 
 
