@@ -401,6 +401,9 @@ def _load_pasted(names: Sequence[str]) -> LoadedMachine:
     """
     from numalign.sources.machine.pasted.machine import told_by
 
+    for file in names:
+        if not _exists(file):
+            raise InputError("no file has this name: several --machine are outputs of one machine", shown(file))
     texts = [_content(file, file) for file in names]
     for file, text in zip(names, texts, strict=True):
         if told_by(text.decode("utf-8", "replace"), file) is None:
