@@ -1,4 +1,4 @@
-"""What a newer kubelet costs: admissions of the two-node workload under each release known part by part, side by side."""
+"""Time the admissions of each release that is recorded or published, beside the newest recorded one."""
 
 from __future__ import annotations
 
