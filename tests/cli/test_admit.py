@@ -464,3 +464,22 @@ def test_a_machine_is_changed_on_the_line() -> None:
     alone = numalign("admit", PODS / "limits-only.yaml", *more)
     assert (alone.status, alone.out) == (2, "")
     assert "add --machine" in alone.err
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.34", 2), ("1.35", 0), ("1.36", 0), ("1.37", 0)])
+def test_any_container_may_have_a_restart_policy_from_135_on(tmp_path: Path, release: str, status: int) -> None:
+    """docs/rules/admission-fit.md 10."""
+    file = tmp_path / "pod.yaml"
+    file.write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x, "
+        "restartPolicy: OnFailure, restartPolicyRules: [{action: Restart}]}]}}"
+    )
+    done = in_process("admit", file, "-m", "figure-1", "--kubelet-version", release)
+
+    assert done.status == status
+    if status:
+        assert "spec.containers[0].restartPolicy: Kubernetes 1.34 takes none here (1.35 does)" in done.err
+        gate = in_process(
+            "admit", file, "-m", "figure-1", "--kubelet-version", release, "--feature-gates", f"{GATE}=true"
+        )
+        assert gate.status == 0

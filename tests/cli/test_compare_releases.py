@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,21 @@ class TestVersions:
         assert found["worse"]
         assert [one["worse"] for one in found["pods"]] == [True, False]
         assert [one["topic"] for one in found["differences"] if one["decides"]] == ["preferred hints"]
+
+    def test_the_change_of_137_that_decides_is_named(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        whole = tmp_path / "whole.yaml"
+        whole.write_text(
+            "{apiVersion: v1, kind: Pod, metadata: {name: whole}, spec: {resources: {requests: {cpu: 2, memory: 1Gi}}, "
+            "containers: [{name: c, image: x, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
+        )
+        gates = {"feature-gates": "PodLevelResourceManagers=true", "topology-manager-scope": "pod"}
+        kubelet = KubeletRequest(settings={**RESTRICTED, **gates}, version="1.36,1.37")
+        compare_releases(PodsRequest((str(whole),)), ["figure-1"], kubelet, "json", quiet=False)
+
+        found = printed(capsys)
+        strictly("upgrade-comparison").validate(found)
+        assert [one["topic"] for one in found["differences"] if one["decides"]] == ["pod-level defaults"]
+        assert "published-release" in [one["code"] for one in found["warnings"]]
 
     def test_a_kubelet_that_does_not_start_is_an_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
         upgrade("1.19,1.20", "wide-cpus", settings={"topology-manager-scope": "pod"})

@@ -273,3 +273,43 @@ def test_a_class_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -
 
     assert "allowed classes: gpu" in done.out
     assert "- request deviceClassName gpu in g (now gpus)" in done.out
+
+
+TAINT = {"key": "broken", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("releases", "more", "release", "allocated", "codes"),
+    [
+        ((), (), "1.36", True, set()),
+        (("v1.36.2",), (), "1.36", True, set()),
+        (("v1.36.2", "v1.37.0"), (), "1.37", False, {"published-release"}),
+        (("v1.37.0",), ("--feature-gates", "DRADeviceTaintRules=false"), "1.37", True, {"published-release"}),
+        (("v1.37.0",), ("--kubelet-version", "1.36"), "1.36", True, set()),
+        (("v1.99.0",), (), "1.36", True, {"node-release-unknown"}),
+    ],
+)
+def test_the_newest_node_says_the_release_and_rules_taint_from_137_on(
+    tmp_path: Path, releases: tuple[str, ...], more: tuple[str, ...], release: str, allocated: bool, codes: set[str]
+) -> None:
+    """docs/rules/kubelet-1.37.md 11 item 2."""
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{place}"}, "status": {"nodeInfo": {KEY: said}}}
+        for place, said in enumerate(releases)
+    ]
+    rule = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": "r"}}
+    objects = [
+        {**API, "kind": "DeviceClass", **device_class("gpu")},
+        {**API, "kind": "ResourceSlice", **resource_slice("gpu.example.com", [device("gpu-0")])},
+        {**rule, "spec": {"deviceSelector": {"driver": "gpu.example.com", "device": "gpu-0"}, "taint": TAINT}},
+        *nodes,
+    ]
+    asked = written(tmp_path, "claim.json", {**API, "kind": "ResourceClaim", **claim("c", request("r", "gpu"))})
+    done = in_process("dra", "check", asked, "--slices", written(tmp_path, "all.json", *objects), "-o", "json", *more)
+
+    assert done.json["release"] == release
+    assert (done.status == 0) is allocated, done.out
+    assert {one["code"] for one in done.json["warnings"]} & {"published-release", "node-release-unknown"} == codes
+
+
+KEY = "kubeletVersion"

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from numalign.errors import InputError
 from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup
+from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster import dump, stream
 from numalign.sources.cluster.fleet import LabelledMachine, fleet_of
+from numalign.sources.cluster.state import read_cluster_state
+from numalign.sources.cluster.state_dump import document
 from numalign.sources.machine.file import load_machine
 from tests.kubelet.regular import regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
@@ -174,6 +177,44 @@ def test_a_node_without_an_object_is_unknown_or_what_its_label_says(tmp_path: Pa
     assert session is not None
     assert session.state.cpu.assigned("d/p", "c") == 0b11
     assert {notice.code for notice in built.notices} == {"pods-replayed", "node-release-unknown"}
+
+
+def of_release(name: str, release: str) -> dict[str, Any]:
+    made = node(name)
+    return {**made, "status": {**made["status"], "nodeInfo": {"kubeletVersion": release}}}
+
+
+def test_each_node_is_decided_by_its_own_release(tmp_path: Path) -> None:
+    releases = {"a": "v1.33.2", "b": "v1.36.3-eks-1", "c": "v1.37.0", "d": "v1.99.0"}
+    objects = [of_release(name, release) for name, release in releases.items()]
+    built = fleet_of(read(tmp_path, *objects, *[published(name) for name in releases]))
+
+    versions = {one.name: one.session.node.kubelet.version for one in built.fleet.nodes if one.session}
+    assert versions == {"a": (1, 33), "b": (1, 36), "c": (1, 37), "d": (1, 36)}
+    told = {notice.code: notice for notice in built.notices}
+    assert told["node-release-unknown"].path == "d"
+    assert "v1.99.0 is not known" in told["node-release-unknown"].message
+    assert told["published-release"].path == "c"
+
+
+def test_a_pod_that_is_resized_counts_by_its_status_and_as_its_node_does(tmp_path: Path) -> None:
+    """docs/rules/kubelet-1.37.md 8: one container grows by as much as the other shrinks."""
+    there = bound("p", "n")
+    amounts = {"a": ("1", "3"), "b": ("3", "1")}
+    there["spec"]["containers"] = [
+        {"name": name, "image": "x", "resources": {"requests": {"cpu": cpu}}} for name, (cpu, _) in amounts.items()
+    ]
+    there["status"]["containerStatuses"] = [
+        {"name": name, "allocatedResources": {"cpu": cpu}, "resources": {"requests": {"cpu": cpu}}}
+        for name, (_, cpu) in amounts.items()
+    ]
+    for release, cpus in (("v1.32.1", 4), ("v1.36.0", 6), ("v1.37.0", 4)):
+        (one,) = fleet_of(read(tmp_path, of_release("n", release), published("n"), there)).fleet.nodes
+        assert one.totals.used["cpu"] == cpus * 10**9, release
+        assert one.session is not None
+        assert one.session.pods.used["cpu"] == cpus * 1000, release
+        again = read_cluster_state(document(Fleet((one,))), "state").fleet.nodes[0]
+        assert again.totals.used["cpu"] == cpus * 10**9, release
 
 
 def test_a_drained_and_tainted_node_is_read_as_such(tmp_path: Path) -> None:
