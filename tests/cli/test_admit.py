@@ -480,6 +480,13 @@ def test_any_container_may_have_a_restart_policy_from_135_on(tmp_path: Path, rel
     if status:
         assert "spec.containers[0].restartPolicy: Kubernetes 1.34 takes none here (1.35 does)" in done.err
         gate = in_process(
-            "admit", file, "-m", "figure-1", "--kubelet-version", release, "--feature-gates", f"{GATE}=true"
+            "admit",
+            file,
+            "-m",
+            "figure-1",
+            "--kubelet-version",
+            release,
+            "--feature-gates",
+            "ContainerRestartRules=true",
         )
         assert gate.status == 0
