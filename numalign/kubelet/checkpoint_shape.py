@@ -73,13 +73,14 @@ TEXT: Final = Shape("string", "text")
 CHECKSUM: Final = Shape("checksum.Checksum", "number", bounds=UINT64)
 
 
-def read_shape(text: str, shape: Shape, name: str = "") -> dict[str, Value]:
+def read_shape(text: str, shape: Shape, name: str = "", *, keys: bool = False) -> dict[str, Value]:
     """Read a file of one record: field's key -> value. Null maps and lists are None, unknown keys are ignored.
 
     Args:
         text: the file.
         shape: of the record.
         name: the record's name in complaints, where the kubelet's differs from that in the checksum's text.
+        keys: complaints name the keys of maps, too, as those of 1.36 do.
 
     Raises:
         CheckpointError: no JSON, or of another shape; of several complaints the first in the text (as the kubelet).
@@ -92,12 +93,16 @@ def read_shape(text: str, shape: Shape, name: str = "") -> dict[str, Value]:
         return {field.key: _zero(field) for field in shape.fields}
     if not isinstance(data, dict):
         raise CheckpointError(f"json: cannot unmarshal {_kind(data)} into Go value of type {name or shape.go}")
-    result: dict[str, Value] = _value(data, shape._replace(go=name or shape.go), ())
+    result: dict[str, Value] = _value(data, shape._replace(go=name or shape.go), (), keys)
     return result
 
 
 def read_first(
-    text: str, tried: Iterable[tuple[_Form, Shape, str]], unchecked: Container[_Form]
+    text: str,
+    tried: Iterable[tuple[_Form, Shape, str]],
+    unchecked: Container[_Form],
+    *,
+    keys: bool = False,
 ) -> tuple[_Form, Record]:
     """Read a file in the first form that a kubelet takes (28b).
 
@@ -105,6 +110,7 @@ def read_first(
         text: the file.
         tried: the forms in order, each with its shape and the record's name in complaints.
         unchecked: forms in which a checksum of 0 is taken for "none", and the content believed.
+        keys: see `read_shape`.
 
     Raises:
         CheckpointError: no form fits; the complaint about the last one.
@@ -112,7 +118,7 @@ def read_first(
     error = CheckpointError(CORRUPT)
     for form, shape, name in tried:
         try:
-            data = read_shape(text, shape, name)
+            data = read_shape(text, shape, name, keys=keys)
         except CheckpointError as problem:
             error = problem
             continue
@@ -194,16 +200,19 @@ def _zero(field: Field) -> Value:
     return {"text": "", "number": 0, "cpus": 0}[shape.kind]
 
 
-def _value(data: object, shape: Shape, place: tuple[str, ...]) -> Value:
+def _value(data: object, shape: Shape, place: tuple[str, ...], keys: bool) -> Value:
     """Read one value. `place`: the record's name and the keys from the top to here, for the complaint."""
     if shape.kind == "record":
-        return _record(data, shape, place)
+        return _record(data, shape, place, keys)
     if data is None:
         return {"text": "", "number": 0, "cpus": 0}.get(shape.kind)
     if shape.kind == "map" and isinstance(data, dict):
-        return {_key(key, shape, place): _value(value, shape.inner, place) for key, value in data.items()}
+        return {
+            _key(key, shape, place): _value(value, shape.inner, (*place, key) if keys else place, keys)
+            for key, value in data.items()
+        }
     if shape.kind == "list" and isinstance(data, list):
-        return [_value(value, shape.inner, place) for value in data]
+        return [_value(value, shape.inner, place, keys) for value in data]
     if shape.kind == "number" and type(data) is int and shape.bounds[0] <= data <= shape.bounds[1]:
         return data
     if isinstance(data, str) and not isinstance(data, NumberText):
@@ -216,7 +225,7 @@ def _value(data: object, shape: Shape, place: tuple[str, ...]) -> Value:
     raise _complaint(_kind(data, numbers=shape.kind == "number"), shape.go, place)
 
 
-def _record(data: object, shape: Shape, place: tuple[str, ...]) -> Value:
+def _record(data: object, shape: Shape, place: tuple[str, ...], keys: bool) -> Value:
     if data is None:
         return None if shape.pointer else {field.key: _zero(field) for field in shape.fields}
     if not isinstance(data, dict):
@@ -230,7 +239,7 @@ def _record(data: object, shape: Shape, place: tuple[str, ...]) -> Value:
             continue
         if value is None and field.shape.kind in ("text", "number", "cpus"):
             continue
-        result[field.key] = _value(value, field.shape, (name, *place[1:], field.key))
+        result[field.key] = _value(value, field.shape, (name, *place[1:], field.key), keys)
     return result
 
 

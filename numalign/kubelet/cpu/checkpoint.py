@@ -82,7 +82,7 @@ def read_cpu_checkpoint(text: str, release: tuple[int, int], *, pod_entries: boo
     if data is not None:
         return _of_data(data)
     tried = [(form, SHAPES[form], name) for form, name in _order(release, pod_entries=pod_entries)]
-    form, found = shapes.read_first(text, tried, unchecked=("first generation", "current"))
+    form, found = shapes.read_first(text, tried, unchecked=("first generation", "current"), keys=release >= (1, 36))
     return _checkpoint(found, form)
 
 
