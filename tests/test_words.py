@@ -2,7 +2,7 @@
 
 `words_allowed.toml` counts by check and place what is still wrong. It may only shrink and is to end empty;
 `NUMALIGN_UPDATE_GOLDEN=1` takes out what is mended. Exempt are the kubelet's messages in double quotes, code in
-backticks, `docs/rules`, and what CHANGELOG says of releases that are out.
+backticks, `docs/rules`, and what CHANGELOG says of releases before the newest.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def helps() -> dict[str, str]:
 
 @cache
 def documents() -> dict[str, str]:
-    """README, documents, and what CHANGELOG says of the next release."""
+    """README, documents, and what CHANGELOG says of the newest release."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    unreleased = re.search(r"^## .*?Unreleased.*?(?=^## |\Z)", changes, re.M | re.S)
-    assert unreleased is not None
+    newest = re.search(r"^## .*?(?=^## |\Z)", changes, re.M | re.S)
+    assert newest is not None
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths} | {
-        "CHANGELOG.md": unreleased[0]
+        "CHANGELOG.md": newest[0]
     }
 
 
