@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from numalign.errors import Notice
 from numalign.notices import level
+from numalign.render.escape import printable
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import KnownNodes
 from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
@@ -103,7 +104,7 @@ class App:
         try:
             status, kind, body = await self._answer(scope, receive, verb, log)
         except _Refused as refused:
-            status, kind, body = refused.status, "text/plain; charset=utf-8", f"{refused.text}\n".encode()
+            status, kind, body = refused.status, "text/plain; charset=utf-8", f"{printable(refused.text)}\n".encode()
             log["error"] = refused.text
         seconds = monotonic() - start
         if verb is not None:

@@ -155,6 +155,8 @@ class TestPrioritize:
 
 NAMELESS = {"Pod": POD, "Nodes": {"items": [{}]}}
 BAD_POD = {"Pod": {"spec": {"containers": 1}}, "NodeNames": []}
+ODD_SIGNS = {"limits": {"cpu": "\ud800\x1b[2J"}}
+ODD_POD = {"Pod": {"spec": {"containers": [{"name": "c", "resources": ODD_SIGNS}]}}, "NodeNames": []}
 
 
 class TestWrongCalls:
@@ -170,6 +172,7 @@ class TestWrongCalls:
             pytest.param("/v1/filter", {"Pod": POD, "NodeNames": [1]}, "POST", 400, "NodeNames: ", id="no names"),
             pytest.param("/v1/filter", NAMELESS, "POST", 400, "no metadata.name", id="no name"),
             pytest.param("/v1/filter", BAD_POD, "POST", 400, "Pod: ", id="a bad pod"),
+            pytest.param("/v1/filter", ODD_POD, "POST", 400, r"\ud800\x1b[2J", id="signs that nobody can see"),
             pytest.param("/v1/filter", CALL, "GET", 405, "expected POST", id="GET"),
             pytest.param("/v1/preempt", CALL, "POST", 404, "unknown path; allowed", id="preempt is not offered"),
             pytest.param("/v1/bind", CALL, "POST", 404, "unknown path; allowed", id="bind is not offered"),
