@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from numalign.errors import InputError
 from numalign.server.app import App, say
+from numalign.store.reading import reading
 from numalign.values import NamedTuple
 
 HEADER_SECONDS: Final = 5
@@ -42,6 +43,11 @@ class Listen(NamedTuple):
     """Only clients with a certificate of this authority are answered; others may ask whether the server is up."""
     client_names: frozenset[str] = frozenset()
     """Names of which a client's certificate must have one; empty: any."""
+
+    @property
+    def files(self) -> list[str]:
+        """The files of certificates and keys."""
+        return [path for path in (self.certificate, self.key, self.client_ca) if path is not None]
 
 
 class _Protocol(H11Protocol):
@@ -130,6 +136,7 @@ def serve(app: App, listen: Listen) -> None:
         ssl_ca_certs=listen.client_ca,
         ssl_cert_reqs=ssl.CERT_OPTIONAL if listen.client_ca else ssl.CERT_NONE,
     )
+    _look_at(listen)
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:
@@ -190,16 +197,22 @@ async def _watch(server: uvicorn.Server, app: App, listen: Listen) -> None:
             _renew(server, listen)
 
 
+def _look_at(listen: Listen) -> None:
+    """Refuse what `ssl` would wait at, or read without end; it opens files itself."""
+    for path in listen.files:
+        with reading(path):
+            pass
+
+
 def _stamp(listen: Listen) -> list[tuple[int, int]]:
     """Tell certificates apart from what they were; links are followed."""
     found = []
-    for path in (listen.certificate, listen.key, listen.client_ca):
-        if path is not None:
-            try:
-                status = os.stat(path)
-                found.append((status.st_ino, status.st_mtime_ns))
-            except OSError:
-                found.append((0, 0))
+    for path in listen.files:
+        try:
+            status = os.stat(path)
+            found.append((status.st_ino, status.st_mtime_ns))
+        except OSError:
+            found.append((0, 0))
     return found
 
 
@@ -209,12 +222,13 @@ def _renew(server: uvicorn.Server, listen: Listen) -> None:
     if context is None or listen.certificate is None:
         return
     try:
+        _look_at(listen)
         fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         fresh.load_cert_chain(listen.certificate, listen.key)
         context.load_cert_chain(listen.certificate, listen.key)
         if listen.client_ca is not None:
             context.load_verify_locations(listen.client_ca)
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ssl.SSLError, InputError) as error:
         say({"level": "error", "event": "the certificate was not renewed", "error": str(error)})
     else:
         say({"level": "info", "event": "certificate renewed"})

@@ -40,6 +40,9 @@ NAMED: dict[str, tuple[str | Path, ...]] = {
     "a tree": ("discover", "--sysfs-root", "FILE"),
     "a server's cluster": ("serve", "--stdio", "--cluster", "FILE"),
     "scenarios": ("replay", "FILE"),
+    "a server's certificate": ("serve", "--cluster", CLUSTER, "--tls-cert", "FILE", "--tls-key", POD),
+    "a server's key": ("serve", "--cluster", CLUSTER, "--tls-cert", POD, "--tls-key", "FILE"),
+    "an authority": ("serve", "--cluster", CLUSTER, "--tls-cert", POD, "--tls-key", POD, "--client-ca", "FILE"),
 }
 
 
