@@ -190,13 +190,13 @@ def test_a_device_example_has_its_checksum(case: str) -> None:
 
 CONTAINERS = '{"policyName":"static","defaultCpuSet":"0,2-7","entries":{"uid-1":{"app":"1"}},"checksum":2309862763}'
 NO_CONTAINERS = '{"policyName":"static","defaultCpuSet":"0-7","checksum":14413153}'
-GENERATION = "json: cannot unmarshal object into Go struct field CPUManagerCheckpointV1.entries of type string"
+GENERATION = "json: cannot unmarshal object into Go struct field CPUManagerCheckpointV1.entries.{} of type string"
 CPU_REFUSALS = [
     ("a wrong sum up to 1.35", CONTAINERS, (1, 35), False, "checkpoint is corrupted"),
-    ("a wrong sum in 1.36, with containers", CONTAINERS, (1, 36), False, GENERATION),
-    ("a wrong sum in 1.36 with the gate, with containers", CONTAINERS, (1, 36), True, GENERATION),
+    ("a wrong sum in 1.36, with containers", CONTAINERS, (1, 36), False, GENERATION.format("uid-1")),
+    ("a wrong sum in 1.36 with the gate, with containers", CONTAINERS, (1, 36), True, GENERATION.format("uid-1")),
     ("a wrong sum in 1.36, without containers", NO_CONTAINERS, (1, 36), False, "checkpoint is corrupted"),
-    ("pod entries, gate off", CPU_POD_EXAMPLES["a pod entry"], (1, 36), False, GENERATION),
+    ("pod entries, gate off", CPU_POD_EXAMPLES["a pod entry"], (1, 36), False, GENERATION.format("pod")),
     ("pod entries, 1.35", CPU_POD_EXAMPLES["a pod entry"], (1, 35), False, "checkpoint is corrupted"),
     ("a cut file", CONTAINERS[:50], (1, 32), False, "unexpected end of JSON input"),
     ("an empty file", "", (1, 32), False, "unexpected end of JSON input"),
