@@ -39,7 +39,7 @@ What is run in the end only tells its words; the scripts of completion call the 
 TYPED = {
     "a command": ("sched", "schedule"),
     "a flag": ("lint --basel", "lint --baseline"),
-    "a machine": ("admit pod.yaml --machine hgx", "admit pod.yaml --machine hgx-h100"),
+    "a machine": ("admit pod.yaml --machine fig", "admit pod.yaml --machine figure-1"),
     "a policy": ("admit --policy sing", "admit --policy single-numa-node"),
     "an option": (
         "admit --cpu-manager-policy-options full-p",
