@@ -105,7 +105,7 @@ def odd_from_the_start(session: Session) -> tuple[Notice, ...]:
     return tuple(
         Notice(
             "memory-overdrawn",
-            f"node {numa} has less {resource} than is reserved; to the kubelet it looks infinite: reserve less",
+            f"NUMA {numa} has less {resource} than is reserved, which the kubelet counts as infinite: reserve less",
             "reservedMemory",
         )
         for numa, resource in overdrawn_tables(session.node.memory)
@@ -235,9 +235,9 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
 
 
 _ADVICE = {
-    TOO_FEW: "gets fewer exclusive CPUs than it asks for: the kubelet misjudges cores of unequal size",
-    NOT_FREE: "gets a CPU that others use, too: the kubelet misjudges cores of unequal size",
-    POOL_EMPTY: "gets the last shared CPU: the kubelet would not restart",
+    TOO_FEW: "gets fewer exclusive CPUs than requested: kubelet bug on cores of unequal size",
+    NOT_FREE: "shares an exclusive CPU with another container: kubelet bug on cores of unequal size",
+    POOL_EMPTY: "takes the last shared CPU: kubelet would not restart",
 }
 
 

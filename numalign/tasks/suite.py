@@ -63,11 +63,11 @@ def _differences(expect: Expectation, result: AdmitResult, tried: int) -> Iterat
         yield f"{len(admitted)} of {tried} pods admitted, expected {wanted}{why}"
     if expect.reason is not None or expect.message is not None:
         if not refused:
-            yield "no pod is refused"
+            yield "no pod is rejected"
         elif expect.reason is not None and refused[0].reason != expect.reason:
-            yield f"{refused[0].name} is refused with {refused[0].reason}, expected {expect.reason}"
+            yield f"{refused[0].name} is rejected with {refused[0].reason}, expected {expect.reason}"
         elif expect.message is not None and expect.message not in refused[0].message:
-            yield f"{refused[0].name} is refused with {refused[0].message!r}"
+            yield f"{refused[0].name} is rejected with {refused[0].message!r}"
     for pod in admitted:
         if expect.verdicts and pod.verdict not in expect.verdicts:
             yield f"{pod.name} is {pod.verdict}, expected {' or '.join(expect.verdicts)}"
@@ -78,7 +78,7 @@ def _cpus(expect: Expectation, result: AdmitResult) -> Iterator[str]:
     containers = {one.name: one for one in result.pods[0].containers} if result.pods else {}
     for name, text in expect.cpus.items():
         if name not in containers:
-            yield f"there is no container {name} in the first pod, or it is refused"
+            yield f"no container {name} in the first pod, or the pod is rejected"
             continue
         try:
             wanted = cpuset.parse(text)

@@ -78,11 +78,11 @@ def _upgrade(place: int, before: PodResult, after: PodResult, differences: Seque
 def _changes(before: PodResult, after: PodResult) -> tuple[list[str], bool]:
     if before.admitted != after.admitted:
         if after.admitted:
-            return ["refused before, admitted now"], False
+            return ["rejected before, admitted now"], False
         return [f"admitted before, REFUSED now ({after.reason or after.stage})"], True
     if not after.admitted:
         alike = (before.reason, before.message) == (after.reason, after.message)
-        return [] if alike else ["refused by both, in other words"], False
+        return [] if alike else ["rejected by both, with different messages"], False
     changes: list[str] = []
     worse = False
     for old, new in zip(before.containers, after.containers, strict=True):

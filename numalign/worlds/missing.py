@@ -22,7 +22,7 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            hint = f"; did you mean {near}?" if near else "; --device adds it"
+            hint = f". Similar: {near}" if near else ". Add --device"
             text = f"runs without {resource}{hint}"
             yield Notice("device-missing", text, pod.name)
 
@@ -31,7 +31,7 @@ def nowhere_notices(nodes: Sequence[ClusterNode], shape: ShapeCapacity) -> Itera
     """Warn of devices that a shape asks for and no node has, with the nearest name that one has."""
     for resource in shape.missing:
         near = nearest(resource, {name: None for node in nodes for name in _device_names(node)}, 0.6)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = f". Similar: {near}" if near else ""
         where = "no node here has" if len(nodes) > 1 else "the node does not have"
         yield Notice("device-missing", f"asks for {resource}, which {where}{hint}", shape.name)
 

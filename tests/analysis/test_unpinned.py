@@ -35,22 +35,22 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> P
         pytest.param(
             NOBODY,
             pod({"limits": limits(2)}),
-            [("app", "cpu-manager", [], "cpuManagerPolicy is none")],
+            [("app", "cpu-manager", [], "cpuManagerPolicy: none")],
             id="the CPU manager pins nobody",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(2, gpu=1)}, BURSTABLE),
             [
-                ("app", "qos", ["side"], "the pod is Burstable, as side requests less cpu than the limit"),
-                ("side", "qos", ["side"], "the pod is Burstable, as side requests less cpu than the limit"),
+                ("app", "qos", ["side"], "the pod is Burstable: side requests less cpu than the limit"),
+                ("side", "qos", ["side"], "the pod is Burstable: side requests less cpu than the limit"),
             ],
             id="a sidecar of the mesh makes the pod Burstable",
         ),
         pytest.param(
             STATIC,
             pod({"limits": limits(2)}, init=(BURSTABLE,)),
-            [("app", "qos", ["init"], "the pod is Burstable, as init requests less cpu than the limit")],
+            [("app", "qos", ["init"], "the pod is Burstable: init requests less cpu than the limit")],
             id="an init container makes the pod Burstable",
         ),
         pytest.param(
@@ -62,7 +62,7 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> P
         pytest.param(
             STATIC,
             pod({"limits": limits(1.5, gpu=1)}),
-            [("app", "fraction", ["app"], "the container asks for no whole number of CPUs")],
+            [("app", "fraction", ["app"], "the request is not a whole number of CPUs")],
             id="a share of a CPU beside a device",
         ),
     ],

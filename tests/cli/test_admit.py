@@ -302,13 +302,13 @@ def test_fail_on_moves_the_bar(case: str) -> None:
 class TestOutput:
     def test_the_header_names_the_machine_and_the_base(self) -> None:
         lines = in_process("admit", ANNOUNCEMENT, *SINGLE).out.splitlines()
-        assert lines[0] == "machine: figure-1 (bundled), 2 NUMA nodes, 8 CPUs"
-        assert lines[1].startswith("kubelet 1.36: ideal base, policy single-numa-node, scope container, ")
+        assert lines[0] == "figure-1 (bundled): 2 NUMA nodes, 8 CPUs; kubelet 1.36, ideal defaults"
+        assert lines[1].startswith("single-numa-node, scope container, CPU Manager static, Memory Manager None")
 
     def test_a_short_form_has_a_short_name(self) -> None:
         machine = "sockets=1,coresPerNumaNode=4,memoryPerNumaNode=8Gi"
         done = in_process("admit", PODS / "burstable.yaml", "-m", machine)
-        assert done.out.startswith("machine: 1-node-4-cpus (short form), 1 NUMA node, ")
+        assert done.out.startswith("1-node-4-cpus (short form): 1 NUMA node, 4 CPUs; kubelet 1.36, ideal defaults")
 
     @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name"])
     def test_quiet_prints_no_results_and_keeps_the_status(self, output: str) -> None:
@@ -333,7 +333,7 @@ class TestOutput:
     def test_what_is_said_of_many_pods_is_said_once(self) -> None:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
-        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev; --device adds it"
+        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev. Add --device"
         assert one_line(done.err) == said
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 
@@ -459,7 +459,7 @@ def test_what_a_machine_suggests_is_named_and_not_applied() -> None:
 def test_a_machine_is_changed_on_the_line() -> None:
     more = ("--device", "nvidia.com/gpu=1", "--memory-per-numa-node", "64Gi")
     done = numalign("admit", PODS / "limits-only.yaml", "-m", "figure-1", *more)
-    assert done.out.startswith("machine: figure-1 (bundled, changed), 2 NUMA nodes, 8 CPUs\n")
+    assert done.out.startswith("figure-1 (bundled, changed): 2 NUMA nodes, 8 CPUs; kubelet 1.36, ideal defaults")
 
     alone = numalign("admit", PODS / "limits-only.yaml", *more)
     assert (alone.status, alone.out) == (2, "")

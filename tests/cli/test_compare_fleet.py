@@ -67,7 +67,7 @@ def test_an_upgrade_is_reported_node_by_node(fleet: Path, tmp_path: Path) -> Non
 
     assert report["kind"] == "UpgradeReport"
     assert [node["machine"] for node in report["nodes"]] == ["figure-1", "worker-1", "worker-2"]
-    assert text.out.count("next: the same in both") == 3
+    assert text.out.count("next: same decision") == 3
 
 
 def test_a_node_in_use_is_asked_about_an_upgrade_with_its_pods(fleet: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_node_in_use_is_asked_about_an_upgrade_with_its_pods(fleet: Path, tmp_
     done = in_process("compare", pod_file(tmp_path, "next", 4), "--node", fleet / "worker-1.tar.xz", *UPGRADE)
 
     assert done.status == 0, done.err
-    assert done.out.startswith("machine: worker-1 ")
+    assert done.out.startswith("worker-1 ")
     assert "4-5,20-21" in done.out
     assert "both releases admit its pods again" in done.err
 

@@ -38,8 +38,8 @@ def test_pyproject_sets_flags_for_every_command_that_has_them(project: Path) -> 
 
     head = run("admit", POD).out.splitlines()[:2]
 
-    assert head[0].startswith("machine: dgx-1 (bundled)")
-    assert "policy restricted" in head[1]
+    assert head[0].startswith("dgx-1 (bundled)")
+    assert "restricted, scope" in head[1]
     assert run("machines").status == 0
 
 
@@ -73,9 +73,9 @@ def test_a_table_of_a_group_holds_for_its_commands(project: Path) -> None:
 def test_the_line_and_the_environment_win(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / ".numalign.toml").write_text('machine = "dgx-1"\n')
 
-    assert run("admit", POD, "-m", "figure-1").out.startswith("machine: figure-1 ")
+    assert run("admit", POD, "-m", "figure-1").out.startswith("figure-1 ")
     monkeypatch.setenv("NUMALIGN_MACHINE", "hgx-h100")
-    assert run("admit", POD).out.startswith("machine: hgx-h100 ")
+    assert run("admit", POD).out.startswith("hgx-h100 ")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_file_that_others_may_write_is_skipped(project: Path, mode: int) -> No
 
     done = run("admit", POD, "-m", "figure-1")
 
-    assert (done.status, done.out.startswith("machine: figure-1 ")) == (0, True)
+    assert (done.status, done.out.startswith("figure-1 ")) == (0, True)
     assert "../pyproject.toml: skipped: other users may write it" in done.err
 
 
@@ -330,8 +330,8 @@ def test_a_path_goes_from_the_folder_of_the_file(project: Path) -> None:
 
     done = run("admit", POD)
 
-    assert done.out.startswith("machine: dgx-1 (bundled)")
-    assert "policy restricted" in done.out
+    assert done.out.startswith("dgx-1 (bundled)")
+    assert "restricted, scope" in done.out
 
 
 def test_what_only_kubectl_numalign_has_is_listed() -> None:

@@ -51,7 +51,7 @@ def test_flags_are_in_groups_with_their_variables() -> None:
 def test_a_variable_that_help_shows_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMALIGN_POLICY", "restricted")
     done = CliRunner().invoke(group, ["admit", str(PODS / "burstable.yaml"), "-m", "figure-1"])
-    assert "policy restricted" in done.output
+    assert "restricted, scope" in done.output
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ def test_why_explains_a_refused_pod_with_what_its_node_says(cluster: Cluster) ->
     done = cluster.run("why", "vllm-0", "-n", "shop")
 
     assert done.status == 1, done.err
-    assert "vllm-0: refused" in done.out
-    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.out
+    assert "vllm-0: rejected, even on an empty node with these settings" in done.out
+    assert "nvidia.com/gpu        3  1 of 2 ~  2 of 2 ~  no single NUMA node" in done.out
     assert "worker-1" in done.out.splitlines()[0]
     assert "1.33" in done.out
     assert "the machine comes from the node's topology object: " in done.err

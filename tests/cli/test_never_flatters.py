@@ -39,7 +39,7 @@ def case(request: pytest.FixtureRequest) -> tuple[tuple[str, ...], str]:
 def test_tables(case: tuple[tuple[str, ...], str], output: str) -> None:
     words, verdict = case
     shown = in_process("admit", *words, "-o", output).out
-    assert f"NO, {verdict}" in shown
+    assert f"no: {verdict}" in shown
     assert "yes, node" not in shown
 
 
@@ -54,7 +54,7 @@ def test_json_and_the_bar(case: tuple[tuple[str, ...], str]) -> None:
 
 def test_explain_and_the_picture(case: tuple[tuple[str, ...], str]) -> None:
     words, verdict = case
-    assert f"NOT aligned, {verdict}" in in_process("explain", *words).out
+    assert f"NOT aligned ({verdict})" in in_process("explain", *words).out
     picture = in_process("admit", *words, "-o", "svg").out
     assert re.search(rf": {verdict}: ", picture)
     assert ": aligned" not in picture

@@ -54,10 +54,8 @@ def test_a_pod_gets_what_the_pods_there_leave(machine: str, tmp_path: Path) -> N
 def test_the_header_names_the_node_and_its_settings(machine: str, tmp_path: Path) -> None:
     done = in_process("admit", pod_file(tmp_path, "next"), "--node", NODE / "kubelet", "--machine", machine)
 
-    assert done.out.startswith(
-        f"machine: worker-1 ({NODE}/kubelet), 2 NUMA nodes, 32 CPUs\nkubelet 1.36: kubelet base, "
-    )
-    assert "policy restricted" in done.out
+    assert done.out.startswith(f"worker-1 ({NODE}/kubelet): 2 NUMA nodes, 32 CPUs; kubelet 1.36, kubelet defaults\n")
+    assert "restricted, scope" in done.out
 
 
 def test_settings_of_the_node_can_be_overridden(machine: str, tmp_path: Path) -> None:
@@ -128,7 +126,7 @@ def test_commands_to_type_next_keep_what_was_ignored(machine: str, tmp_path: Pat
     folder = damaged(tmp_path, "2204042600", "2204042601")
     place = ("--node", folder, "--machine", machine, "--ignore-checksums")
 
-    done = in_process("explain", pod_file(tmp_path, "big", 12), *place)
+    done = in_process("explain", pod_file(tmp_path, "big", 12), *place, "-o", "wide")
 
     assert f"--node {folder} --ignore-checksums" in done.out
 
@@ -200,10 +198,10 @@ def test_an_answer_of_the_api_is_a_node_where_the_machine_is_named(tmp_path: Pat
 def test_pods_of_the_api_server_name_and_measure_the_pods_there(machine: str, tmp_path: Path) -> None:
     place = ("--node", NODE / "kubelet", "--machine", machine)
 
-    done = in_process("explain", pod_file(tmp_path, "big", 12), *place, "--beside", NODE / "pods.yaml")
+    done = in_process("explain", pod_file(tmp_path, "big", 12), *place, "--beside", NODE / "pods.yaml", "-o", "wide")
 
     assert done.status == 1
-    assert "move 1 pod away: train" in done.out
+    assert "Move pod train off the node" in done.out
     assert f"--node {NODE}/kubelet" in done.out
 
 
@@ -227,7 +225,7 @@ def test_capacity_counts_what_one_node_still_holds(machine: str, tmp_path: Path)
     strictly("capacity-result").validate(done.json)
     (shape,) = done.json["shapes"]
     assert (shape["now"], shape["aligned"], shape["empty"]) == (2, 2, 4)  # six CPUs are free on each node
-    assert f"machine: worker-1 ({NODE}/kubelet)" in shown.out
+    assert f"worker-1 ({NODE}/kubelet)" in shown.out
     assert "4 pods on the node" in shown.out
     assert "on an empty node: 4, all aligned" in shown.out
 
@@ -427,5 +425,5 @@ def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_late
     assert (later["settings"], later["command"]) == ({"memory-manager-policy": "None"}, None)
     assert in_process(*arguments, "--memory-manager-policy", "None").status == 4
     assert "--memory-manager-policy None --node" not in printed
-    assert "     no command shows it: with the node's state files as they are the kubelet would not start so" in printed
+    assert "     No command shows it: with the node's state files the kubelet would not start (see below)." in printed
     assert "drain the node, stop the kubelet, change its configuration, delete memory_manager_state" in printed

@@ -85,7 +85,7 @@ def test_pods_beside_that_hold_cpus_of_a_node_that_no_mask_holds_are_told(tmp_pa
     containers = {"app": {"cpu": "5", "memory": "1Gi"}}
     done = explained(tmp_path, machine(-1, 0), containers, "--policy", "none", "--beside", str(beside))
     assert done.status == ExitStatus.NO, done.err
-    assert "move 1 pod away: there" in done.out
+    assert "1. Move pod there off the node" in done.out
 
 
 def test_without_hints_what_is_free_tells_what_stands_in_the_way(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_without_hints_what_is_free_tells_what_stands_in_the_way(tmp_path: Path)
     done = explained(tmp_path, machine(-1, 0), PODS["more CPUs than there are"][0], "--policy", "none", "-o", "json")
     told = done.json["pods"][0]["refusal"]
     assert told["resources"] == ["cpu"]
-    assert told["why"] == ["cpu: 60 asked, the whole machine never has more than 8 (node -1: 4 of 4, node 0: 4 of 4)"]
+    assert told["why"] == ["cpu: 60 requested, 8 on the machine (NUMA -1: 4, NUMA 0: 4)"]
 
 
 def test_memory_is_not_found_wanting_on_nodes_that_nobody_knows(tmp_path: Path) -> None:
     containers = {"app": {"cpu": "2", "memory": "1Gi"}}
     done = explained(tmp_path, machine(-1, 0), containers, "--policy", "none")
-    assert "container app: aligned or not, nobody knows: nobody knows the NUMA node of cpu" in done.out
+    assert "NUMA node unknown: cpu" in done.out
 
 
 @pytest.mark.parametrize("policy", POLICIES)

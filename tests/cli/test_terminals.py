@@ -53,7 +53,7 @@ TITLES = {
     "machines": "NAME",
     "discover": "NUMA NODE",
     "claims-gpu": "POD",
-    "claims-gpu-nic": "RESOURCE",
+    "claims-gpu-nic": "FREE",
     "claims-check": "FOR",
 }
 

@@ -36,16 +36,22 @@ def test_the_example_holds() -> None:
             "8 of 9 pods admitted, expected 9 (rank-8: TopologyAffinityError)",
             id="refused",
         ),
-        pytest.param({"expect": {"reason": "OutOfcpu"}}, "no pod is refused", id="no reason"),
+        pytest.param({"expect": {"reason": "OutOfcpu"}}, "no pod is rejected", id="no reason"),
         pytest.param(
             {"replicas": 9, "expect": {"reason": "OutOfcpu"}},
             "with TopologyAffinityError, expected OutOfcpu",
             id="reason",
         ),
-        pytest.param({"replicas": 9, "expect": {"message": "memory"}}, "refused with 'Resources cannot", id="message"),
+        pytest.param(
+            {"replicas": 9, "expect": {"message": "memory"}},
+            "rank-8 is rejected with 'Resources cannot be allocated with Topology locality'",
+            id="message",
+        ),
         pytest.param({"expect": {"verdict": ["spread", "floating"]}}, "rank is aligned, expected spread", id="verdict"),
         pytest.param({"expect": {"cpus": {"train": "0-11"}}}, "train has CPUs 0-5,112-117, expected 0-11", id="cpus"),
-        pytest.param({"expect": {"cpus": {"x": "0"}}}, "there is no container x", id="container"),
+        pytest.param(
+            {"expect": {"cpus": {"x": "0"}}}, "no container x in the first pod, or the pod is rejected", id="container"
+        ),
         pytest.param({"expect": {"cpus": {"train": "a"}}}, "cpus of train: ", id="no CPU list"),
         pytest.param({"expect": {"startError": "x"}}, "the kubelet would start", id="starts"),
         pytest.param(

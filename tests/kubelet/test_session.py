@@ -32,7 +32,7 @@ def test_a_node_that_gives_more_than_it_has_is_told() -> None:
     notices = odd_from_the_start(open_session(Setup(machine, config, "kubelet")))
 
     assert [notice.code for notice in notices] == ["memory-overdrawn"]
-    assert "node 0" in notices[0].message
+    assert "NUMA 0" in notices[0].message
 
 
 def test_nothing_is_odd_on_a_plain_node() -> None:

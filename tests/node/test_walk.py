@@ -67,10 +67,10 @@ def test_a_pod_is_admitted_elsewhere_as_it_would_be_there(node: Path, elsewhere:
 
 
 def test_a_refusal_is_explained_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
-    done = in_process("explain", pod_file(tmp_path, "big", 12), "--node", elsewhere)
+    done = in_process("explain", pod_file(tmp_path, "big", 12), "--node", elsewhere, "-o", "wide")
 
     assert done.status == 1
-    assert "move 1 pod away: train" in done.out
+    assert "1. Move pod train off the node: aligned on NUMA 1" in done.out
     assert f"--node {elsewhere}" in done.out
 
 

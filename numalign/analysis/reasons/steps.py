@@ -92,9 +92,10 @@ def change_steps(
         at: the container that was refused.
         config: the settings as they are.
     """
-    known = {key(one.fact) for one in above}
+    facts = [one.fact for one in above]
+    known = {key(one) for one in facts}
     steps = _grouped(change, sorted(reasoned, key=lambda one: not one[0].change.pods))
-    return [_without_what_is_told(step, known, at, config) for step in steps]
+    return [_without_what_is_told(step, known, facts, at, config) for step in steps]
 
 
 def refer(every: Iterable[list[Step]]) -> Iterator[list[Step]]:
@@ -110,11 +111,15 @@ def refer(every: Iterable[list[Step]]) -> Iterator[list[Step]]:
         yield found
 
 
-def _without_what_is_told(step: Step, above: Collection[object], at: str | None, config: KubeletConfig) -> Step:
-    """Leave out of a reason what is told of the refusal itself, or refer to it."""
+def _without_what_is_told(
+    step: Step, above: Collection[object], facts: Sequence[Reasonable], at: str | None, config: KubeletConfig
+) -> Step:
+    """Leave out of a reason what is told of the refusal itself, or refer to it; a little more needs no second proof."""
     reasons = step.reasons
     new = tuple([one for one in reasons if not (one.container in (None, at) and not one.larger and _now(one) in above)])
-    if reasons and not new:
+    kinds = {(type(fact), resource_of(fact)) for fact in facts}
+    proven = step.part.larger and all((type(one.fact), resource_of(one.fact)) in kinds for one in reasons)
+    if reasons and (proven or not new):
         told = Above(_of_which(step), tuple(effects(step.part.change.flags, config)))
         return step._replace(told=told)
     of_pods = bool(step.part.change.pods) and reasons[: len(new)] == new  # what they hold, then what is in the way

@@ -58,7 +58,7 @@ class Shown(NamedTuple):
 VIEW = View[Shown](
     document=lambda shown: text.admit_document(shown.result, shown.origin),
     wide=lambda shown: [
-        *text.admit_document(shown.result, shown.origin),
+        *text.admit_document(shown.result, shown.origin, wide=True),
         *text.drawing(shown.result, page.terminal_width()),
     ],
     data=lambda shown: json.admit_json(shown.result, shown.notices),

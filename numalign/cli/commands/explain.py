@@ -28,7 +28,7 @@ from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
-from numalign.render.text.reasons import stale_files
+from numalign.render.text.reasons import field_text, stale_files
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.explain import as_asked, explain, gone
@@ -67,6 +67,7 @@ SHORT_FLAGS = {"topology-manager-policy": "policy", "topology-manager-scope": "s
 
 VIEW = View[Shown](
     document=lambda shown: text.explain_document(shown.result, shown.origin, shown.advice),
+    wide=lambda shown: text.explain_document(shown.result, shown.origin, shown.advice, wide=True),
     data=lambda shown: json.explain_json(shown.result, shown.advice, shown.notices),
 )
 START_VIEW = View[Stopped](
@@ -196,7 +197,21 @@ def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice
             for change in told.changes
         ],
         _command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
+        [_differs(change, asked) for change in told.changes],
     )
+
+
+def _differs(change: WayOut, asked: Asked) -> str:
+    """Write what a change adds to the command, and a setting that was read from a file as it stands there."""
+    flags: list[tuple[str, str]] = [("machine", change.machine)] if change.machine else []
+    from_file = asked.kubelet.config is not None or asked.node is not None
+    fields = {name: text for name, text in change.flags.items() if from_file and name not in asked.kubelet.settings}
+    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in change.flags.items() if name not in fields]
+    flags += [*change.hardware, *(("without", one.name) for one in (*change.pods, *change.kept_out))]
+    amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
+    flags += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
+    words = shlex.join(word for flag, text in flags for word in (f"--{flag}", text))
+    return " ".join(filter(None, [words, *(field_text(name, text) for name, text in fields.items())]))
 
 
 def _place(asked: Asked) -> list[tuple[str, str]]:

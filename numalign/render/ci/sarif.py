@@ -87,12 +87,12 @@ _EXPLAIN: Final = "`numalign explain` with the same pods, machine and flags trie
 
 _ADMISSION: Final[Mapping[str, RuleText]] = {
     "TopologyAffinityError": RuleText(
-        "The Topology Manager refuses the pod",
+        "The Topology Manager rejects the pod",
         "no set of NUMA nodes gives a container everything it asks for in the way that the policy wants",
         _EXPLAIN,
     ),
     "SMTAlignmentError": RuleText(
-        "The CPU Manager refuses the pod",
+        "The CPU Manager rejects the pod",
         "with `full-pcpus-only` a container gets whole cores only, and its CPUs are no multiple of a core's threads, "
         "or too few whole cores are free",
         _EXPLAIN,
@@ -139,7 +139,7 @@ def rule_text(code: str) -> RuleText:
         short = code.startswith("OutOf")
         why = "the node as a whole has too little of it" if short else "the node is none that the pod may run on"
         return RuleText(
-            f"The kubelet refuses the pod: {code}", why, _EXPLAIN if short else "another node, or another pod"
+            f"The kubelet rejects the pod: {code}", why, _EXPLAIN if short else "another node, or another pod"
         )
     leave = f"`--ignore {code}`, or the annotation `numalign/ignore: {code}`"
     return RuleText(page.found[0].upper() + page.found[1:], page.why, page.instead, leave)

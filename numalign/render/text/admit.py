@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.holding import Holding
+    from numalign.analysis.refusal import Refusal
     from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
 
 
 def verdict_cell(judged: Alignment) -> Cell:
-    """Write the verdict on a container: `yes, node 0`, `NO, spread`."""
+    """Write the verdict on a container: `yes, NUMA 0`, `no: spread`."""
     if judged.verdict == "aligned":
         return Styled(f"{WORDS['aligned']}, {nodes_text(judged.nodes)}", "good")
     return verdict_word(judged.verdict)
 
 
 def verdict_word(verdict: Verdict) -> Cell:
-    """Write the verdict on several containers: `yes`, `NO, spread`."""
+    """Write the verdict on several containers: `yes`, `no: spread`."""
     style: Style = "good" if verdict == "aligned" else "" if verdict == "none" else "warn"
     return Styled(WORDS[verdict], style)
 
@@ -52,11 +53,12 @@ def verdict_word(verdict: Verdict) -> Cell:
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 
 
-def admit_document(result: AdmitResult, origin: str) -> Document:
-    """Build the table and, below it, why pods were refused; last how many of several are in, and where to read on."""
+def admit_document(result: AdmitResult, origin: str, *, wide: bool = False) -> Document:
+    """Build the table and, below it, how many of several are in, and why others are not; `wide`: with every column."""
     pods = result.pods
     name = named(pods)
-    rows = [row for pod in pods for row in pod_rows(pod, name(pod), exclusive_cpus=result.exclusive_cpus)]
+    short = {} if wide else short_names(pods)
+    rows = [row for pod in pods for row in pod_rows(pod, name(pod), exclusive_cpus=result.exclusive_cpus, short=short)]
     if result.claims is not None:
         from numalign.render.text.claimed import with_verdicts
 
@@ -64,27 +66,26 @@ def admit_document(result: AdmitResult, origin: str) -> Document:
     document: list[Block] = [
         *(Note(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
         Paragraph(),
-        Table(COLUMNS, tuple(rows), droppable=_droppable(pods)),
+        Table(COLUMNS, tuple(rows), droppable=() if wide else _droppable(pods)),
     ]
     apart = list(reasons(pods))
     close = list(bus_lines(pods))
     near = list(near_lines(pods))
     if apart or close or near:
         document += [Paragraph(), *(Note(text, "warn") for text in apart), *map(Paragraph, near), *close]
+    summary = [_summary(pods)] * (len(pods) > 1) + [gang_text(gang) for gang in result.gangs]
+    document += [Paragraph()] * bool(summary) + [Title(text) for text in summary]
     for group in result.refusals:
         document += [Paragraph(), *refusal_document(group)]
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
         document += claims_document(result.claims)
-    several, refused = len(pods) > 1, not all(pod.admitted for pod in pods)
-    if several or refused:
-        document.append(Paragraph())
-    if several:
-        document.append(Title(_summary(pods)))
-    document += [Title(gang_text(gang)) for gang in result.gangs]
+    refused = not all(pod.admitted for pod in pods)
     if refused:
-        document.append(Note("What would change that: numalign explain with the same pods, machine and flags", "dim"))
+        document.append(Paragraph())
+    if refused:
+        document.append(Note("For fixes, run numalign explain with the same arguments.", "dim"))
     return document
 
 
@@ -102,7 +103,7 @@ def _droppable(pods: Sequence[PodResult]) -> tuple[str, ...]:
 def _summary(pods: Sequence[PodResult]) -> str:
     admitted = [pod for pod in pods if pod.admitted]
     apart = sum(pod.aligned is False for pod in admitted)
-    return f"{len(admitted)} of {len(pods)} pods admitted" + (f", {apart} of them not aligned" if apart else "")
+    return f"{len(admitted)} of {len(pods)} pods admitted{f', {apart} of these not aligned' * bool(apart)}."
 
 
 def drawing(result: AdmitResult, width: int) -> Document:
@@ -113,22 +114,22 @@ def drawing(result: AdmitResult, width: int) -> Document:
 def machine_line(machine: Machine, origin: str) -> str:
     """Name the machine, where it comes from and how large it is."""
     nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
-    return f"machine: {machine.name} ({origin}), {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
+    return f"{machine.name} ({origin}): {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
 
 
 def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> tuple[str, ...]:
     """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
-    config = setup.config
+    config, base = setup.config, "ideal defaults" if setup.base == "ideal" else "kubelet defaults"
     settings = [
-        f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}",
-        f"CPU manager {config.cpu_manager_policy}",
-        f"memory manager {config.memory_manager_policy}",
+        f"{config.topology_manager_policy}, scope {config.topology_manager_scope}",
+        f"CPU Manager {config.cpu_manager_policy}",
+        f"Memory Manager {config.memory_manager_policy}",
     ]
     if reserved_cpus:
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
-        machine_line(setup.machine, origin),
-        f"kubelet {release or head_text(setup.kubelet.version)}: {setup.base} base, {', '.join(settings)}",
+        f"{machine_line(setup.machine, origin)}; kubelet {release or head_text(setup.kubelet.version)}, {base}",
+        ", ".join(settings),
         *labels(setup.kubelet),
     )
 
@@ -136,16 +137,19 @@ def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> 
 def labels(kubelet: Kubelet) -> Iterable[str]:
     """Say in how far this is not today's kubelet."""
     if is_history(kubelet.version):
-        yield f"history: as kubelet {version_text(kubelet.version)} decided"
+        yield f"historical: decisions of kubelet {version_text(kubelet.version)}"
 
 
-def pod_rows(pod: PodResult, name: str = "", *, exclusive_cpus: bool) -> Iterable[tuple[Cell, ...]]:
+def pod_rows(
+    pod: PodResult, name: str = "", *, exclusive_cpus: bool, short: Mapping[str, str] = {}
+) -> Iterable[tuple[Cell, ...]]:
     """Lay one pod out under `COLUMNS`: a row a container, one for a refusal.
 
     Args:
         pod: what became of it.
         name: how it is named; empty: by its name alone.
-        exclusive_cpus: whether the CPU manager gives out CPUs at all.
+        exclusive_cpus: whether the CPU manager allocates CPUs at all.
+        short: resource -> its short name.
     """
     if not pod.admitted:
         failed = pod.refused_at or NOTHING
@@ -159,7 +163,7 @@ def pod_rows(pod: PodResult, name: str = "", *, exclusive_cpus: bool) -> Iterabl
             container.name if container.kind == "app" else f"{container.name} ({container.kind})",
             hint_text(container.hint),
             (container.cpus or "shared pool") if exclusive_cpus else "all",
-            devices_text(container.holding),
+            devices_text(container.holding, short),
             memory_text(container.holding),
             verdict_cell(container.alignment),
         )
@@ -179,15 +183,23 @@ def hint_text(hint: TopologyHint) -> str:
     return nodes_text(hint.numa_affinity) + ("" if hint.preferred else ", not preferred")
 
 
-def devices_text(holding: Holding) -> str:
-    """Write a container's devices, resource by resource: `nvidia.com/gpu [gpu0]`, `nvidia.com/gpu ×2 (gpu0–1)`."""
+def short_names(pods: Iterable[PodResult]) -> dict[str, str]:
+    """Give each device resource the part behind its slash, where that is unique."""
+    holdings = [one.holding for pod in pods for one in pod.containers]
+    names = {name for one in holdings for name in (*(held.resource for held in one.devices), *one.missing)}
+    ends = [name.rpartition("/")[2] for name in names]
+    return {name: end for name in names if ends.count(end := name.rpartition("/")[2]) == 1}
+
+
+def devices_text(holding: Holding, short: Mapping[str, str] = {}) -> str:
+    """Write a container's devices, resource by resource: `nvidia.com/gpu gpu0`, `gpu ×2 (gpu0–1)` with short names."""
     parts = {held.resource: _ids(held.ids) for held in holding.devices}
-    parts |= dict.fromkeys(holding.missing, "[none here]")
-    return ", ".join(f"{name} {parts[name]}" for name in sorted(parts)) or NOTHING
+    parts |= dict.fromkeys(holding.missing, "(none here)")
+    return ", ".join(f"{short.get(name, name)} {parts[name]}" for name in sorted(parts)) or NOTHING
 
 
 def _ids(ids: Sequence[str]) -> str:
-    return f"[{ids[0]}]" if len(ids) == 1 else f"×{len(ids)} ({ids_text(ids, most=len(ids))})"
+    return ids[0] if len(ids) == 1 else f"×{len(ids)} ({ids_text(ids, most=len(ids))})"
 
 
 def memory_text(holding: Holding) -> str:
@@ -209,14 +221,22 @@ def refusal_document(group: RefusedAlike) -> Document:
 
     told = group.refusal
     more = f" and {group.number - 1} more" if group.number > 1 else ""
-    where = f", container {told.container}" if told.container else ""
-    document: list[Block] = [Note(f"{group.first.name}{more}{where}: {told.reason or told.stage}", "bad")]
+    where = f" at container {told.container}" if told.container else ""
+    document: list[Block] = [Note(f"{group.first.name}{more}: {_rejected(told)}{where}", "bad")]
+    document += [Paragraph(text, 2) for text in lines(reasons(told))]
     if told.message:
-        document.append(Paragraph(told.message, 2))
+        document.append(Paragraph(f'Kubelet: "{told.reason}: {told.message}"' if told.reason else told.message, 2))
     if told.matrix is not None and told.matrix.rows:
         table = told.matrix.of_parts() if told.odd_cores else told.matrix
-        document += [matrix_table(table), *(Paragraph(text, 2) for text in matrix_notes(table))]
-    return [*document, *(Paragraph(text, 2) for text in lines(reasons(told)))]
+        document += [Paragraph(), matrix_table(table), *(Paragraph(text, 2) for text in matrix_notes(table))]
+    return document
+
+
+def _rejected(refusal: Refusal) -> str:
+    """Say what becomes of a pod that is not admitted."""
+    if refusal.crash is None:
+        return "rejected"
+    return "hangs the kubelet" if refusal.stage == "hang" else "crashes the kubelet"
 
 
 def admit_names(pods: Iterable[PodResult]) -> list[str]:

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 MAX_CONTAINERS_PLACED = 4
 """Of how many containers the nodes are told apart; of more none are."""
 
-NOT_ALIGNED = "not aligned: "
-"""How it begins to say why not."""
-
 ALIGNED: Mapping[bool | None, str] = {
-    True: "; it is aligned then",
-    False: "; it is NOT aligned then",
+    True: ": aligned",
+    False: ": admitted, NOT aligned",
     None: "",
 }
 
@@ -40,21 +37,21 @@ def aligned_then(change: WayOut, after: PodResult | None, told: ExplainedPod) ->
     containers = after.containers if after is not None else ()
     verdicts = {one.alignment.verdict for one in containers}
     if after is not None and after.missing:
-        return f"; it is admitted without {listed(after.missing)} then"
+        return f": admitted without {listed(after.missing)}"
     if change.aligned is None and "unknown" in verdicts:
         return _not_known(containers, () if change.machine or change.hardware else told.matrices)
     if verdicts == {"none"}:
         return ""
     if change.aligned and change.flags.get(MEMORY_POLICY) == "None":
-        return f"; its {_named(containers)} are aligned then"  # its memory may come from anywhere
+        return f": {_named(containers)} aligned"  # its memory may come from anywhere
     apart = [one for one in containers if one.aligned is False]
     if change.aligned is not False or not apart or not all(one.alignment.cpus_float for one in apart):
         return ALIGNED[change.aligned]
     anyhow = all(_shared_already(one, told.untied) for one in apart)
     pinned = any(CPU in one.alignment.places for one in containers)
-    whose = f"the CPUs of {listed([one.name for one in apart])}" if pinned else "its CPUs"
-    so = "" if all(map(_only_shares, apart)) else ", so it is NOT aligned"
-    return f"; {whose} are shared {'in any case' if anyhow else 'then'}{so}"
+    whose = f"CPUs of {listed([one.name for one in apart])}" if pinned else "CPUs"
+    so = "admitted" if all(map(_only_shares, apart)) else "admitted, NOT aligned"
+    return f": {so} ({whose} shared{' in any case' * anyhow})"
 
 
 def _shared_already(container: ContainerResult, untied: Iterable[Untied]) -> bool:
@@ -77,9 +74,9 @@ def _not_known(containers: Iterable[ContainerResult], tables: Iterable[Matrix]) 
     reason = listed(list(_unknown(some, given, tables)))
     known = _named(containers, names)
     if not known or not names:
-        return f"; aligned or not, nobody knows then{f', as {reason}' * bool(reason)}"
+        return f": alignment unknown{f' ({reason})' * bool(reason)}"
     are = "are" if known != "memory" else "is"
-    return f"; {known} {are} aligned then, but {reason}"
+    return f": {known} {are} aligned, but {reason}"
 
 
 def _named(containers: Iterable[ContainerResult], unknown: Sequence[str] = ()) -> str:
@@ -105,15 +102,14 @@ def _unknown(some: Mapping[str, str], given: Mapping[str, int], tables: Iterable
     for name, which in some.items():
         loose = rows.get(name)
         if loose is not None and loose.misplaced:
-            yield f"the plugin of {name} names no NUMA node of this machine"
+            yield f"the device plugin of {name} reports no NUMA node of this machine"
         elif loose is None or not loose.nowhere[1] < loose.total:
-            yield f"no plugin tells the NUMA node of {name}{which}"
+            yield f"the device plugin reports no NUMA node for {name}{which}"
         else:
             count = loose.nowhere[1]
             every = given[name] >= loose.total
-            has, those = ("has", "that one") if count == 1 else ("have", "those" if every else "some of those")
-            gets = f"{'gets' if every else 'may get'} {those}"
-            yield f"{count} of the {loose.total} {name} {has} no known NUMA node, and the pod {gets}"
+            gets = f"the pod {'holds' if every else 'may hold'} {'it' if count == 1 else 'some'}"
+            yield f"NUMA node unknown for {count} of {loose.total} {name}, and {gets}"
 
 
 def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> str:
@@ -125,10 +121,14 @@ def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> s
     if len(set(nodes.values())) == 1:
         here = next(one.alignment.nodes for one in after.containers if one.alignment.aligned)
         some = any(mask & ~here for one in after.containers for mask in one.alignment.places.values())
-        return f", {f'{listed(list(nodes))} ' * some}on {next(iter(nodes.values()))}"
+        return (
+            f" on {next(iter(nodes.values()))}"
+            if not some
+            else f" ({listed(list(nodes))} on {next(iter(nodes.values()))})"
+        )
     if len(nodes) > MAX_CONTAINERS_PLACED:
         return ""
-    return f", {', '.join(f'{name} on {where}' for name, where in nodes.items())}"
+    return f" ({', '.join(f'{name} on {where}' for name, where in nodes.items())})"
 
 
 def aligned_first(change: WayOut, alone: PodResult | None, told: ExplainedPod) -> Iterator[str]:
@@ -138,7 +138,7 @@ def aligned_first(change: WayOut, alone: PodResult | None, told: ExplainedPod) -
     first = change._replace(aligned=True)
     where = aligned_then(first, alone, told) + where_then(first, alone, told)
     names = listed([one.name for one in change.anew.newcomers])
-    yield f"if this pod is started before {names}{where.replace(';', ',', 1)}"
+    yield f"If this pod starts before {names}{where}."
 
 
 def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] = ()) -> Iterator[str]:
@@ -159,7 +159,7 @@ def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] 
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""
         text = _said_once(reason, containers[0], after.qos, said)
-        yield f"{'' if all(map(_only_shares, containers)) else NOT_ALIGNED}{who}{text}"
+        yield f"{who}{text}"
 
 
 def _newcomers_there(change: WayOut, container: ContainerResult) -> list[str]:
@@ -180,9 +180,9 @@ def _newcomers_there(change: WayOut, container: ContainerResult) -> list[str]:
 def _said_once(reason: str, container: ContainerResult, qos: QoS, said: set[str]) -> str:
     """Leave out what makes a pod Burstable where that is said above."""
     cause = cause_text(container.cause, qos)
-    short = cause.partition(", as ")[0]
+    short = cause.partition(": ")[0] if container.cause is not None and container.cause.lacks else cause
     if cause in said and short != cause:
-        return reason.replace(cause, f"{short}, see above")
+        return reason.replace(cause, short)
     said.add(cause)
     return reason
 
@@ -199,7 +199,7 @@ def aligned_too(change: WayOut, after: PodResult | None) -> Iterator[str]:
         return
     there = [f"{one.name} on {aligned_where(one.alignment)}" for one in after.containers if one.aligned]
     if there:
-        yield f"aligned: {', '.join(there)}"
+        yield f"Aligned: {', '.join(there)}."
 
 
 def beside_the_cpus(change: WayOut, after: PodResult | None) -> Iterator[str]:
@@ -217,4 +217,4 @@ def _wherever(judged: Alignment) -> Iterator[str]:
     """Say of devices whose node nobody knows why that is not in the way."""
     unknown = [part_text(part) for part in judged.unknown if part.ids]
     if unknown:
-        yield f"nobody knows the NUMA node of {listed(unknown)}, but only {nodes_text(judged.nodes)} has CPUs"
+        yield f"NUMA node unknown: {listed(unknown)}. Only {nodes_text(judged.nodes)} has CPUs."

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING
 
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
-from numalign.render.text.amounts import MAX_IDS_NAMED, devices_text, listed, named, nodes_text, part_text, places_text
-from numalign.render.text.written import apart_text, unused_text, written
+from numalign.render.text.amounts import (
+    MAX_IDS_NAMED,
+    amount_text,
+    devices_text,
+    listed,
+    named,
+    nodes_count,
+    nodes_text,
+    part_text,
+    places_text,
+)
+from numalign.render.text.spread import apart_sentences, sentences, unused_text
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
@@ -23,10 +33,10 @@ if TYPE_CHECKING:
 
 WORDS: Mapping[Verdict, str] = {
     "aligned": "yes",
-    "spread": "NO, spread",
-    "floating": "NO, floating",
-    "incomplete": "NO, incomplete",
-    "unknown": "not known",
+    "spread": "no: spread",
+    "floating": "no: floating",
+    "incomplete": "no: incomplete",
+    "unknown": "unknown",
     "none": "-",
 }
 
@@ -39,7 +49,7 @@ def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
             reason = reason_of(container, pod.qos)
             if reason:
                 who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
-                told.setdefault(f"{WORDS[container.alignment.verdict]}: {reason}", []).append(who)
+                told.setdefault(f"{container.alignment.verdict}. {reason}", []).append(who)
     for reason, names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"{names[0]}{more}: {reason}"
@@ -93,54 +103,55 @@ def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = (
         qos: the pod's class.
         newcomers: pods that are not there today, and that hold something when the container gets it.
     """
-    judged, because = container.alignment, apart_text(container, newcomers)
+    judged, because = container.alignment, list(apart_sentences(container, newcomers))
     parts = []
     if judged.missing:
-        parts.append(f"without {', '.join(judged.missing)}, which this machine does not have")
+        parts.append(f"This machine has no {listed(judged.missing)}")
     if judged.cpus_float and judged.only_node:
-        there = f"though all is on {nodes_text(judged.only_node)}, the only one"
-        parts.append(f"CPUs shared with others, {there}: {cause_text(container.cause, qos)}")
+        parts.append(f"The CPUs are shared ({cause_text(container.cause, qos)})")
+        parts.append(f"{nodes_text(judged.only_node)} is the only NUMA node")
     elif judged.cpus_float:
-        held = ", ".join(_placed(judged, judged.places))
-        parts.append(f"{f'{held}, ' * bool(held)}CPUs anywhere: {_why_anywhere(container, qos)}")
+        parts += [f"{listed(list(_placed(judged, judged.places)))}"] * bool(judged.places)
+        parts += _why_anywhere(container, qos)
     elif judged.too_large:
         parts.append(_too_large(judged.too_large, judged.nodes))
     elif judged.remote:
-        parts.append(f"{', '.join([*_remote(container), *_with_cpus(container)])}{because}")
+        parts += [", ".join([*_with_cpus(container), *_remote(container)]), *because]
     elif judged.verdict == "spread":
         if judged.least_with_reserved:
-            enough = f"{_nodes(judged.least)} would do by the kubelet's count, which includes reserved CPUs"
+            enough = f"{nodes_count(judged.least)} is enough by the count of the kubelet, which includes reserved CPUs"
         else:
             enough = least_text(judged)
-        there = f"on {nodes_text(judged.nodes)}"
-        parts += [f"{there}{because}", enough] if because else [f"{there}, though {enough}"]
+        parts += [f"The container is spread over {nodes_text(judged.nodes)}", *because, enough]
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
-        parts.append(f"nobody knows the NUMA node of {', '.join(map(part_text, judged.unknown))}")
+        parts.append(f"NUMA node unknown: {', '.join(map(part_text, judged.unknown))}")
     if parts and because:
         parts += unused_text(container.apart) if container.apart else ()
     if parts:
         parts += map(_nearest_text, judged.nearby) if judged.remote else nearby_texts(judged)
-    return "; ".join(dict.fromkeys(parts))
+    return sentences(dict.fromkeys(parts))
 
 
 def nearby_texts(judged: Alignment) -> Iterator[str]:
     """Say of devices on nodes without CPUs where they lie, and as where they count."""
     for one in judged.nearby:
-        lie = "lies" if len(one.ids) == 1 else "lie"
-        yield f"{part_text(one)} {lie} on {places_text(one.nodes)}; {_nearest_text(one)}"
+        yield f"{part_text(one)} is on {places_text(one.nodes)}: {_nearest_text(one)}"
 
 
 def _nearest_text(one: Nearby) -> str:
     bare, nearest = one.without_cpus, one.nearest
-    has, are = "has" if _one(bare) else "have", "is" if _one(nearest) else "are"
-    return f"{nodes_text(bare)} {has} no CPUs, the nearest with CPUs {are} {nodes_text(nearest)}"
+    has = "has" if _one(bare) else "have"
+    return f"{nodes_text(bare)} {has} no CPUs, the nearest CPUs are on {nodes_text(nearest)}"
 
 
-def _why_anywhere(container: ContainerResult, qos: QoS) -> str:
+def _why_anywhere(container: ContainerResult, qos: QoS) -> list[str]:
     """Say why its CPUs may be far from what has a place; of one that wants none its class is no reason."""
     if container.cause is not None and not container.cause.asks:
-        return "it asks for none, so its devices may be far from where it runs"
-    return cause_text(container.cause, qos)
+        return ["The container requests no CPUs, so it may run far from its devices"]
+    cause = cause_text(container.cause, qos)
+    if container.cause is not None and container.cause.lacks:
+        return ["The CPUs are not pinned", f"{cause[0].upper()}{cause[1:]}"]
+    return [f"The CPUs are not pinned ({cause})"]
 
 
 def _remote(container: ContainerResult) -> Iterator[str]:
@@ -161,10 +172,9 @@ def _off(judged: Alignment) -> list[Part | Nearby]:
 
 
 def _some_text(container: ContainerResult, resource: str, some: Sequence[str]) -> str:
-    """Name some of its devices, or memory; how many of all, where there are more."""
+    """Name some of its devices, or memory; of all only how many, where there are many."""
     every = len(container.devices.get(resource, ()))
-    of = f" ({len(some)} of its {every})" if 0 < len(some) < every else ""
-    return f"{devices_text(resource, some)}{of}"
+    return devices_text(resource, some) if len(some) != every or every < MAX_IDS_NAMED else resource
 
 
 def _with_cpus(container: ContainerResult) -> Iterator[str]:
@@ -219,8 +229,8 @@ def aligned_where(judged: Alignment) -> str:
     need = "needs" if len(widest) == 1 and CPU not in judged.widest else "need"
     there = ", ".join(f"{listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
     all_of_it = set(judged.places) <= set(judged.widest)
-    why = "no fewer will do" if all_of_it else f"its {listed(widest)} {need} {count} nodes"
-    return f"{nodes_text(judged.nodes)} ({why}{f'; {there}' * bool(there)})"
+    why = ", the fewest possible" if all_of_it else f" ({listed(widest)} {need} {count}{f'; {there}' * bool(there)})"
+    return f"{nodes_text(judged.nodes)}{why}"
 
 
 def _one(nodes: int) -> bool:
@@ -230,13 +240,13 @@ def _one(nodes: int) -> bool:
 def cause_text(cause: Cause | None, qos: QoS) -> str:
     """Say why the CPUs of a container float; `qos` is the pod's class."""
     if cause is None or cause.kind == "not-pinned":
-        return "this kubelet does not pin them"
+        return "this kubelet pins no CPUs"
     if cause.kind == "cpu-manager":
-        return "cpuManagerPolicy is none"
+        return "cpuManagerPolicy: none"
     if cause.kind == "fraction":
-        return "the container asks for no whole number of CPUs"
+        return "the request is not a whole number of CPUs"
     lacks = list(_lacks(cause.lacks)) if qos == "Burstable" else []
-    return f"the pod is {qos}{f', as {listed(lacks)}' * bool(lacks)}"
+    return f"the pod is {qos}{f': {listed(lacks)}' * bool(lacks)}"
 
 
 def _lacks(every: Sequence[Lack]) -> Iterator[str]:
@@ -252,21 +262,16 @@ def _lacks(every: Sequence[Lack]) -> Iterator[str]:
 
 
 def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
-    those, has = ("that node", "has") if nodes.bit_count() == 1 else ("those nodes", "have")
     texts = []
     for one in memory:
-        say = written(one.resource, [one.there], [one.asked])
-        asked, there = say(one.asked), say(one.there)
-        counted = ", reserved memory included" * (one.resource == MEMORY and one.there > 0)
-        texts.append(f"its {asked} {one.resource} is more than {those} {has} ({there}{counted})")
-    return f"it is on {nodes_text(nodes)}, but {' and '.join(texts)}, so part comes from elsewhere"
+        asked, there = amount_text(one.resource, one.asked, up=True), amount_text(one.resource, one.there)
+        counted = " (reserved included)" * (one.resource == MEMORY and one.there > 0)
+        texts.append(f"{there}{counted} of the {asked} {one.resource} requested")
+    has = "has" if _one(nodes) else "have"
+    return f"{nodes_text(nodes)} {has} {listed(texts)}. The rest comes from other NUMA nodes"
 
 
 def least_text(judged: Alignment) -> str:
     """Say how few nodes its widest resource takes, which are not always those that another one can be had from."""
-    none_needs = "its CPUs need no" if list(judged.places) == [CPU] else "no resource alone needs"
-    return f"on an empty machine {none_needs} more than {_nodes(judged.least)}"
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'s' * (count != 1)}"
+    fit = "the CPUs fit" if list(judged.places) == [CPU] else "every resource fits"
+    return f"On an empty node {fit} on {nodes_count(judged.least)}"

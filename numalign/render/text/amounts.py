@@ -19,27 +19,34 @@ UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 """Binary suffixes by the power of 1024."""
 
 
-def bytes_text(amount: int) -> str:
-    """Write bytes with the largest binary suffix that keeps them exact, or rounded to a tenth above 1024 units."""
+def bytes_text(amount: int, *, up: bool = False) -> str:
+    """Write bytes with the largest binary suffix that keeps them exact; a long number with one decimal.
+
+    What there is is rounded down, what is requested up: who requests what is shown as free gets it, and too little
+    never looks like enough.
+    """
     size, unit = amount, 0
     while size and size % 1024 == 0 and unit < len(UNITS) - 1:
         size //= 1024
         unit += 1
-    if abs(size) < LONG:
+    if abs(size) < (EXACT if up else LONG):
         return f"{size}{UNITS[unit]}"
     larger = unit + unit_of(size, len(UNITS) - 1 - unit)
-    return f"{_in_unit(amount, larger, 1)}{UNITS[larger]}"
+    return f"{_in_unit(-amount if up else amount, larger, 1, down=True).removeprefix('-' * up)}{UNITS[larger]}"
 
 
-def amount_text(resource: str, amount: int) -> str:
+def amount_text(resource: str, amount: int, *, up: bool = False) -> str:
     """Write an amount of a resource: bytes for memory, storage and huge pages, a count for the rest."""
     if is_bytes(resource):
-        return bytes_text(amount)
+        return bytes_text(amount, up=up)
     return str(amount)
 
 
 LONG = 10240
 """From how many units on an amount is written in the next larger one."""
+
+EXACT = 100_000
+"""From how many units on what is requested is written in the next larger one: people wrote it in these."""
 
 _HUNDRED = 100
 """Below so many units an amount has a decimal."""
@@ -69,17 +76,29 @@ def _in_unit(amount: int, unit: int, decimals: int, *, down: bool = False) -> st
 
 
 def nodes_text(mask: int | None) -> str:
-    """Write a set of NUMA nodes: `node 0`, `nodes 0-1`, `any node`, `no node`."""
+    """Write a set of NUMA nodes: `NUMA 0`, `NUMA 0-1`, `any NUMA node`, `no NUMA node`."""
     if mask is None:
-        return "any node"
+        return "any NUMA node"
     if not mask:
-        return "no node"
-    return f"{'node' if mask.bit_count() == 1 else 'nodes'} {format_set(mask)}"
+        return "no NUMA node"
+    return f"NUMA {format_set(mask)}"
 
 
 def places_text(nodes: int) -> str:
-    """Write where a device lies, which may be of several nodes: `node 0`, `nodes 0-1 at once`."""
+    """Write where a device lies, which may be of several nodes: `NUMA 0`, `NUMA 0-1 at once`."""
     return f"{nodes_text(nodes)}{' at once' * bool(nodes & (nodes - 1))}"
+
+
+def amount_of(resource: str, amount: int, *, up: bool = False) -> str:
+    """Write an amount and its noun: `16 CPUs`, `1 CPU`, `8 nvidia.com/gpu`, `40Gi of memory`."""
+    if resource == CPU:
+        return f"{amount} CPU{'s' * (amount != 1)}"
+    return f"{amount_text(resource, amount, up=up)} {'of ' * is_bytes(resource)}{resource}"
+
+
+def nodes_count(count: int) -> str:
+    """Write how many NUMA nodes: `1 NUMA node`, `2 NUMA nodes`."""
+    return f"{count} NUMA node{'s' * (count != 1)}"
 
 
 def named(resource: str) -> str:

@@ -13,7 +13,6 @@ from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.page.document import Block, Command, Item, Note, Paragraph
 from numalign.render.text.aligned_then import (
-    NOT_ALIGNED,
     aligned_first,
     aligned_then,
     aligned_too,
@@ -48,7 +47,9 @@ MAX_PODS_NAMED = 12
 MAX_INSTEAD = 3
 """How many pods are named that may be moved instead of one."""
 
-NO_COMMAND = "no command shows it: with the node's state files as they are the kubelet would not start so (see below)"
+NO_COMMAND = "No command shows it: with the node's state files the kubelet would not start (see below)."
+
+AGAIN = "repeat the command with its flag."
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 
@@ -60,10 +61,12 @@ class Advice(NamedTuple):
     """For each change, the command that shows it; None: none does, as the node's state files would stop the kubelet."""
     otherwise: str
     """The command where no change was found."""
+    flags: Sequence[str] = ()
+    """For each change, what differs in its command, or the setting as it stands in the file that was read."""
 
 
 def changes_lines(
-    config: KubeletConfig, told: ExplainedPod, advice: Advice, steps: Sequence[Sequence[Step]]
+    config: KubeletConfig, told: ExplainedPod, advice: Advice, steps: Sequence[Sequence[Step]], *, wide: bool = False
 ) -> Iterator[Block]:
     """Tell all changes that were found, or that there is none, each with the command to type.
 
@@ -72,38 +75,42 @@ def changes_lines(
         told: the pod.
         advice: the commands.
         steps: for each change its parts, with why each is needed.
+        wide: show each full command.
     """
     yield Paragraph()
     if not told.changes:
-        yield Paragraph(
-            "Nothing that was tried admits it: pods moved away, other requests, settings, nor two of these together.", 2
-        )
-        yield Paragraph("To see it under every policy and scope:", 2)
+        yield Paragraph("No fix found. Tested: moving pods, other requests, other settings, and pairs of these.", 2)
+        yield Paragraph("To compare every policy and scope, run:", 2)
         yield Command(advice.otherwise, 5)
         return
     placed = dict[tuple[str, ...], int]()
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
-    yield Paragraph(f"{_how_ordered(told.changes)}:", 2)
+    yield Paragraph(f"{_how_ordered(told.changes)}:")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
         yield from _change(number, (change, after, steps[number - 1]), config, told)
         yield from _where(number, (change, after), told, placed)
         yield from (Paragraph(text, 5) for text in aligned_first(change, told.alone[number - 1], told))
-        yield Note(NO_COMMAND, "dim", 5) if command is None else Command(command, 5)
-    for text in for_the_whole_node(told.changes, config):
-        yield Paragraph(text, 2)
+        if command is None:
+            yield Note(NO_COMMAND, "dim", 5)
+        else:
+            yield Command(command if wide or not advice.flags else advice.flags[number - 1], 5)
+    again = "" if wide or not advice.flags else f"Test {'the' if len(told.changes) == 1 else 'a'} fix: {AGAIN} "
+    if text := f"{again}{' '.join(for_the_whole_node(told.changes, config))}".strip():
+        yield Paragraph()
+        yield Paragraph(text)
 
 
 def _how_ordered(changes: Sequence[WayOut]) -> str:
     """Say what the order of changes goes by."""
     if len(changes) < 2:
-        return "This admits it (tried)"
+        return "Fix (tested)"
     if len({change.needs_newcomers for change in changes}) > 1:
-        return "Each of these admits it (tried; last what depends on another pod)"
+        return "Fixes (each tested; those that depend on another pod come last)"
     here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
     machine = any(change.machine and not change.example for change in changes)
-    return f"Each of these admits it (tried; first {'the other machine, then ' * machine}{_first(here)})"
+    return f"Fixes (each tested; {'the other machine first, then ' * machine}{_first(here)})"
 
 
 def _first(here: Sequence[WayOut]) -> str:
@@ -113,11 +120,11 @@ def _first(here: Sequence[WayOut]) -> str:
         key = (not change.keeps_devices, change.leaves_out, change.long)
         groups.setdefault(key, set()).add(bool(change.flags))
     settings = any(len(each) > 1 for each in groups.values())
-    names = ("what keeps all devices", "what leaves nothing out", "what takes few changes")
+    names = ("those that keep every device come first", "those that remove nothing come first", "short ones first")
     for name, values in zip(names, zip(*groups, strict=True), strict=False):
         if len(set(values)) > 1:
-            return f"{name}{', pods before settings of the node' * settings}"
-    return "what changes pods, then settings of the node" if settings else "what gives up least"
+            return f"{name}{', pods before node' * settings}"
+    return "pods first, then node settings" if settings else "smallest loss first"
 
 
 def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Block]:
@@ -133,12 +140,10 @@ def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Block]:
     what = listed(list(dict.fromkeys(name for _, name in least.amounts)))
     elsewhere = ((number, one) for number, one in enumerate(told.changes, start=1) if one.machine)
     number, other = next(elsewhere, (0, None))
-    better = (
-        f"machine {other.machine} admits it as it is (see {number}.)" if other else "another machine would be better"
-    )
+    better = f"Machine {other.machine} admits the pod unchanged (fix {number})." if other else "Use another machine."
     count = COUNTS.get(fewest, str(fewest)).lower()
-    yield Note(f"This machine suits this pod badly: no way with fewer than {count} changes was found", "warn", 2)
-    yield Note(f"({what}); {better}", "warn", 2)
+    poor = f"This machine is a poor match: every fix found needs at least {count} changes ({what})."
+    yield Note(f"{poor} {better}", "warn", 2)
 
 
 def _change(
@@ -151,14 +156,14 @@ def _change(
         only = steps[0].changes[0] if steps else change
         yield Item(number, f"{what_text(only, config, many)}{aligned}", 2)
     else:
-        yield Item(number, f"{COUNTS.get(count, str(count))} changes together{aligned}", 2)
+        yield Item(number, f"Make {COUNTS.get(count, str(count)).lower()} changes together{aligned}", 2)
     for step in steps:
         if count > 1:
-            yield from (Paragraph(f"- {what_text(each, config, many)}", 5) for each in step.changes)
+            yield from (Paragraph(f"- {_lower(what_text(each, config, many))}", 5) for each in step.changes)
         yield from (Paragraph(text, 7 if count > 1 else 5) for text in reason_lines(step, change))
     if change.or_pods:
         others = few_of([pod.name for pod in change.or_pods], MAX_INSTEAD)
-        yield Paragraph(f"to move {'one of ' * (len(change.or_pods) > 1)}{others} instead would do, too", 5)
+        yield Paragraph(f"Or move {'one of ' * (len(change.or_pods) > 1)}{others}.", 5)
     for text in admitted_anew(change, told):
         yield Paragraph(text, 5)
 
@@ -169,8 +174,8 @@ def _where(
     """Say where what lies that is not aligned with a change, and warn; `said` has where earlier ones leave it."""
     apart, rest = list(unaligned(*one, told.untied)), [*aligned_too(*one), *beside_the_cpus(*one)]
     first = said.setdefault((*apart, *rest), number)
-    if first != number and apart and apart[0].startswith(NOT_ALIGNED) and long([*apart, *rest]):
-        apart, rest = [f"{NOT_ALIGNED}as in {first}."], []
+    if first != number and apart and long([*apart, *rest]):
+        apart, rest = [f"NOT aligned as in fix {first}."], []
     yield from (Note(text, "warn", 5) for text in apart)
     yield from (Paragraph(text, 5) for text in rest)
     for text in _warnings(one[0]):
@@ -181,11 +186,11 @@ def _warnings(change: WayOut) -> Iterator[str]:
     """Say what goes wrong with a change; that nothing is left to share is about the pod, whichever container it is."""
     yield from (one.message for one in change.warnings if one.code != POOL_EMPTY)
     if any(one.code == POOL_EMPTY for one in change.warnings):
-        yield "no CPU is left to share then, and the kubelet would not start again: ask for fewer CPUs to leave one"
+        yield "the shared pool is empty, and the kubelet would not restart. Request fewer CPUs."
 
 
 def change_text(change: WayOut, config: KubeletConfig, after: PodResult | None, told: ExplainedPod) -> str:
-    """Say what to change, and whether the pod is aligned then."""
+    """Say what to change, and whether the pod is aligned with the change."""
     return f"{what_text(change, config, told.containers)}{aligned_then(change, after, told)}"
 
 
@@ -193,7 +198,7 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     """Say what to change."""
     parts: list[str] = []
     if change.machine:
-        parts.append(f"run it on {'a machine such as' if change.example else 'machine'} {change.machine}")
+        parts.append(f"Run the pod on {'another machine, such as' if change.example else 'machine'} {change.machine}")
     parts += [_hardware(flag, text) for flag, text in change.hardware]
     if change.flags:
         parts += settings_text(change, config)
@@ -202,21 +207,27 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     if change.pods:
         more = len(change.pods) - MAX_PODS_NAMED
         names = ", ".join(pod.name for pod in change.pods[:MAX_PODS_NAMED])
-        names += f" and {more} more, which the command names" if more > 0 else ""
+        names += f" and {more} more (see -o wide)" if more > 0 else ""
         many = len(change.pods) != 1
-        size = "no fewer will do" if change.fewest else "one set that will do; there may be a smaller one"
-        parts.append(f"move {len(change.pods)} pod{'s' * many} away: {names}" + (f" ({size})" if many else ""))
-    return ", and ".join(parts)
+        size = "the fewest possible" if change.fewest else "one set that works; a smaller one may exist"
+        who = f"pods {names}" if many else f"pod {names}"
+        parts.append(f"Move {who} off the node" + (f" ({size})" if many else ""))
+    return " and ".join([*parts[:1], *map(_lower, parts[1:])])
+
+
+def _lower(order: str) -> str:
+    """Begin an order inside a sentence."""
+    return order[0].lower() + order[1:]
 
 
 def _hardware(flag: str, text: str) -> str:
     """Say what the machine would have to have: `RESOURCE[@NODE]=N`, `SIZE[@NODE]=BYTES`."""
     what, _, amount = text.rpartition("=")
     name, _, node = what.partition("@")
-    where = f"node {node}" if node else "every node"
+    where = f"NUMA {node}" if node else "every NUMA node"
     if flag == "hugepages":
-        return f"set {bytes_text(int(amount))} aside in {name} pages on {where} at boot"
-    return f"have {amount} {name} on {where}"
+        return f"Reserve {bytes_text(int(amount))} of {name} huge pages on {where} at boot"
+    return f"Put {amount} {name} on {where} of the machine"
 
 
 def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterator[str]:
@@ -242,20 +253,19 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         most = "at most " * (nano < asked and not whole)
         named, own = f" {resource}", ""
         if share and pinned and change.own_cpus:
-            most, named, own = "a share of a cpu, such as ", ",", " (no CPUs of its own then)"
+            most, named, own = "a share of a CPU, such as ", "", " (no exclusive CPUs)"
         # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         say = as_asked_text if asked % NANO else partial(readable_text, down=True)
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         now, old = like_asked(resource, nano, asked)
         now, old = now or say(resource, nano), old or readable_text(resource, asked)
-        more = "more: " * (nano > asked and not asked % (change.cores * NANO))
-        ask = f"{more}{''.join(other[:1])}{now}{named}"
-        odd = " (a core has 1 thread here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
-        less.append(f"{most}{ask} instead of {old}{where}{odd}{own}")
+        ask = f"{''.join(other[:1])}{now}{named}"
+        odd = " (a core has 1 CPU here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
+        less.append(f"{most}{ask} (now {old}){where}{odd}{own}")
     if less:
-        yield "ask for " + " and ".join(less)
+        yield "Request " + " and ".join(less)
     if left_out:
-        yield "leave out " + " and ".join(left_out)
+        yield "Remove " + " and ".join(left_out)
 
 
 def _or_in(change: WayOut, names: Sequence[str], resource: str) -> str:
@@ -264,7 +274,7 @@ def _or_in(change: WayOut, names: Sequence[str], resource: str) -> str:
     asked = change.asked[names[0], resource]
     same = sorted([*names, *(name for name, kept in others if kept == asked)])
     fewer = "; ".join(
-        f"or in {name}: {names[0]} may ask for {amount_text(resource, kept // NANO)} then"
+        f"or in {name}, and request {amount_text(resource, kept // NANO)} in {names[0]}"
         for name, kept in others
         if kept < asked
     )
@@ -279,11 +289,11 @@ def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:
     total = readable_text(resource, sum(map(change.ask, keys)), down=True)
     shares = []
     for key in keys:
-        instead = f"instead of {readable_text(resource, change.asked[key])}" if key in change.amounts else "as it is"
-        shares.append(f"{readable_text(resource, change.ask(key), down=True)} {instead} in {key[0]}")
-    return f"at most {total} {resource} in {listed(names)} together, for example {listed(shares)}"
+        now = f"now {readable_text(resource, change.asked[key])}" if key in change.amounts else "unchanged"
+        shares.append(f"{readable_text(resource, change.ask(key), down=True)} in {key[0]} ({now})")
+    return f"at most {total} {resource} in {listed(names)} together, such as {listed(shares)}"
 
 
 def _containers(names: Sequence[str]) -> str:
-    """Name containers of which the same is told: `container a`, `each of a and b`."""
-    return f"container {names[0]}" if len(names) == 1 else f"each of {listed(names)}"
+    """Name containers of which the same is told: `container a`, `containers a and b each`."""
+    return f"container {names[0]}" if len(names) == 1 else f"containers {listed(names)} each"

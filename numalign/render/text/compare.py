@@ -1,4 +1,4 @@
-"""What `compare` shows: a row a variant, and below it why some refuse."""
+"""What `compare` shows: a row a variant, and below it why some reject; of equal machines one stands for all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.table import head_text
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 from numalign.render.text.admit import hint_text, labels, machine_line, verdict_word
-from numalign.render.text.amounts import amount_text, nodes_text
+from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.words import why
 from numalign.results.compare import ComparedRow
 
 if TYPE_CHECKING:
+    from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
-    from numalign.results.compare import CompareResult
+    from numalign.results.compare import ComparedMachine, CompareResult
 
 MAX_HINTS_SHOWN = 3
 """How many different hints of a set of pods a row shows; `wide` shows all."""
@@ -28,29 +29,104 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
         origins: where each machine came from.
         wide: leave nothing out of a row.
     """
+    nodes, (result, origins) = result, _grouped(result, origins)
     rows = result.rows
     document: list[Block] = [Note(text, "dim") for text in _header(result, origins)]
     document += [Paragraph(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
-    if any(one.present for one in rows):
-        document.append(Note("* the settings as given", "dim"))
+    document += _legend(rows)
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
     document += [Paragraph(), Title(_difference(result))]
+    if len(nodes.machines) > 1:
+        document.append(Title(_sum(nodes)))
+    document += [] if wide else map(Paragraph, _stranded_apart(rows))
     if any(one.claims is not None for one in rows):
         document.append(Paragraph(_with_claims(rows)))
     return document
+
+
+def _grouped(result: CompareResult, origins: Sequence[str]) -> tuple[CompareResult, Sequence[str]]:
+    """Let one machine stand for all that show the same: `node-1 and 11 more`."""
+    groups: dict[object, list[int]] = {}
+    for place, machine in enumerate(result.machines):
+        unnamed = machine.setup.machine._replace(name="")
+        head = tuple(_header(result._replace(machines=(_named(machine, unnamed),)), ("",)))
+        rows = tuple((one.option, one.present, *_row(one, wide=True)) for one in machine.rows)
+        groups.setdefault((head, rows), []).append(place)
+    machines = []
+    for first, *others in groups.values():
+        one = result.machines[first]
+        name = f"{one.setup.machine.name}{f' and {len(others)} more' * bool(others)}"
+        machines.append(_named(one, one.setup.machine._replace(name=name)))
+    return result._replace(machines=tuple(machines)), [origins[first] for first, *_ in groups.values()]
+
+
+def _named(compared: ComparedMachine, machine: Machine) -> ComparedMachine:
+    """Show another machine in its place."""
+    rows = [one._replace(setup=one.setup._replace(machine=machine)) for one in compared.rows]
+    return compared._replace(setup=compared.setup._replace(machine=machine), rows=tuple(rows))
+
+
+def _sum(result: CompareResult) -> str:
+    """Add up over all machines, under the policy that has the most; other options are left out."""
+    sums: dict[str, int] = {}
+    for machine in result.machines:
+        best: dict[str, int] = {}
+        for one in machine.rows:
+            policy = one.setup.config.topology_manager_policy
+            if not one.option:
+                best[policy] = max(best.get(policy, 0), one.aligned_replicas)
+        for policy, count in best.items():
+            sums[policy] = sums.get(policy, 0) + count
+    most = max(sums.values())
+    names = listed([policy for policy, count in sums.items() if count == most])
+    return f"Over all {len(result.machines)} nodes: at most {most} aligned copies, under {names}."
+
+
+def _legend(rows: Sequence[ComparedRow]) -> Iterator[Block]:
+    """Say what the signs of the table mean."""
+    present = next((one for one in rows if one.present), None)
+    apart = next((one for one in rows if one.aligned_replicas != one.replicas and not one.error), None)
+    texts = []
+    if present is not None:
+        policy, scope = present.setup.config.topology_manager_policy, present.setup.config.topology_manager_scope
+        texts.append(f"* current settings{f', scope {scope}' * (policy != 'none')}")
+    if apart is not None:
+        number = f"{apart.replicas}{'' if apart.ended else ' or more'} ({apart.aligned_replicas})"
+        texts.append(f"{number}: {apart.aligned_replicas} of {apart.replicas} copies are aligned")
+    if texts:
+        yield Note("   ".join(texts), "dim")
+
+
+def _merged(rows: Sequence[ComparedRow], *, wide: bool) -> Iterator[tuple[ComparedRow, str, bool]]:
+    """Merge rows that differ in scope alone: the first, the scopes, and whether one has the current settings."""
+    groups: dict[object, list[ComparedRow]] = {}
+    for one in rows:
+        cells = [cell for place, cell in enumerate(_row(one, wide=wide)) if place != 1]
+        groups.setdefault((one.setup.machine.name, one.option, *cells, _in_claims(one)), []).append(one)
+    for group in groups.values():
+        config = group[0].setup.config
+        scopes = ", ".join(dict.fromkeys(one.setup.config.topology_manager_scope for one in group))
+        yield group[0], NOTHING if config.topology_manager_policy == "none" else scopes, any(x.present for x in group)
+
+
+def _in_claims(one: ComparedRow) -> str:
+    """Give what decides the cell about claims."""
+    return "" if one.claims is None else repr([(pod.pod, pod.containers) for pod in one.claims.pods])
 
 
 def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
     found: dict[str, None] = {}
     for machine, origin in zip(result.machines, origins, strict=True):
         config = machine.rows[0].setup.config
-        yield machine_line(machine.setup.machine, origin)
-        settings = [f"CPU manager {config.cpu_manager_policy}", f"memory manager {config.memory_manager_policy}"]
+        base = "ideal defaults" if machine.setup.base == "ideal" else "kubelet defaults"
+        kubelet = f"kubelet {head_text(machine.setup.kubelet.version)}, {base}"
+        yield f"{machine_line(machine.setup.machine, origin)}; {kubelet}"
+        settings = [f"CPU Manager {config.cpu_manager_policy}", f"Memory Manager {config.memory_manager_policy}"]
         if config.reserved_system_cpus:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")
         given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
         settings += [f"{name}={value}" for name, value in given.items()]
-        yield f"kubelet {head_text(machine.setup.kubelet.version)}: {machine.setup.base} base, {', '.join(settings)}"
+        yield ", ".join(settings)
         if any(one.pods for one in machine.rows):
             found.update(dict.fromkeys(labels(machine.setup.kubelet)))
     yield from found
@@ -59,10 +135,11 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
 def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
     options = any(one.option for one in rows)
     claims = any(one.claims is not None for one in rows)
-    columns = ("", "POLICY", "SCOPE", "RESULT", "HINT", "ALIGNED", "REPLICAS", "THEN", "STRANDED")
+    columns = ("", "POLICY", "SCOPES", "RESULT", "HINT", "ALIGNED", "COPIES", "THEN", "STRANDED")
     laid_out = []
-    for one in rows:
-        row = list(_row(one, wide=wide))
+    for one, scopes, present in _merged(rows, wide=wide):
+        row = ["*" if present else "", *_row(one, wide=wide)]
+        row[2] = scopes
         row[1:1] = [one.setup.machine.name] * machines
         row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
         if claims:
@@ -84,7 +161,6 @@ def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
 
 def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
     config = one.setup.config
-    yield "*" if one.present else ""
     yield config.topology_manager_policy
     yield NOTHING if config.topology_manager_policy == "none" else config.topology_manager_scope
     if one.error:
@@ -96,7 +172,7 @@ def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
     yield verdict_word(one.verdict)
     yield _replicas(one)
     yield _then(one)
-    yield stranded_text(one, wide=wide)
+    yield stranded_text(one, wide=wide) if wide else _stranded_sum(one)
 
 
 def _result(one: ComparedRow) -> Cell:
@@ -104,7 +180,7 @@ def _result(one: ComparedRow) -> Cell:
     if one.refused is None:
         text = "admitted" if pods == 1 else f"all {pods} admitted"
         missing = ", ".join(one.missing)
-        return Styled(f"{text}, without {missing}", "warn") if missing else Styled(text, "good")
+        return Styled(f"{text} without {missing}", "warn") if missing else Styled(text, "good")
     reason = reason_text(one.refused)
     return Styled(reason if pods <= 1 else f"{admitted} of {pods}, {reason}", "bad")
 
@@ -125,7 +201,7 @@ def _replicas(one: ComparedRow) -> Cell:
     number = f"{one.replicas}{'' if one.ended else ' or more'}"
     if one.aligned_replicas == one.replicas:
         return number
-    return Styled(f"{number}, {one.aligned_replicas} aligned", "warn")
+    return Styled(f"{number} ({one.aligned_replicas})", "warn")
 
 
 def _then(one: ComparedRow) -> str:
@@ -155,9 +231,34 @@ def stranded_text(one: ComparedRow, *, wide: bool = False) -> str:
     )
 
 
+def _stranded_sum(one: ComparedRow) -> str:
+    """Say how much is left over all nodes of what the pods take exclusively."""
+    if one.ended is None:
+        return NOTHING
+    sums: dict[str, int] = {}
+    for _, free in one.stranded:
+        for name, amount in free.items():
+            if name in one.exclusive:
+                sums[name] = sums.get(name, 0) + amount
+    if not sums:
+        return NOTHING
+    return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in sums.items() if amount) or "nothing"
+
+
+def _stranded_apart(rows: Sequence[ComparedRow]) -> Iterator[str]:
+    """Say where that is, where variants with equal sums differ."""
+    groups: dict[str, list[ComparedRow]] = {}
+    for one in rows:
+        text = stranded_text(one)
+        if text not in (NOTHING, "nothing"):
+            groups.setdefault(text, []).append(one)
+    if 1 < len(groups) <= MAX_HINTS_SHOWN:
+        yield from (f"Stranded under {_names(some, rows)}: {text}." for text, some in groups.items())
+
+
 def _place(numas: Sequence[int | None]) -> str:
     mask = sum(1 << numa for numa in numas if numa is not None and numa >= 0)
-    odd = ["without a node" if numa is None else f"node {numa}" for numa in numas if numa is None or numa < 0]
+    odd = ["NUMA node unknown" if numa is None else f"NUMA {numa}" for numa in numas if numa is None or numa < 0]
     return " and ".join([*([nodes_text(mask)] if mask else []), *odd])
 
 
@@ -169,7 +270,7 @@ def _start_errors(rows: Iterable[ComparedRow]) -> _Groups:
     groups: dict[tuple[str, ...], list[ComparedRow]] = {}
     for one in rows:
         if one.error:
-            groups.setdefault(("the kubelet does not start", one.error), []).append(one)
+            groups.setdefault(("The kubelet does not start", one.error), []).append(one)
     return groups
 
 
@@ -179,7 +280,7 @@ def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
         if one.refused is not None and one.refusal is not None:
             # Briefly: variants that refuse for the same reason stand together.
             reasons = list(why(one.refusal._replace(also=()))) or [one.refused.message]
-            groups.setdefault((f"{one.refused.name} is refused", *reasons), []).append(one)
+            groups.setdefault((f"{one.refused.name}: rejected", *reasons), []).append(one)
     return groups
 
 
@@ -212,18 +313,18 @@ def _policies(rows: Sequence[ComparedRow], there: Sequence[ComparedRow]) -> str:
         scopes = [one.topology_manager_scope for one in named if one.topology_manager_policy == policy]
         all_scopes = sum(one.setup.config.topology_manager_policy == policy for one in there)
         names.append(policy if len(scopes) == all_scopes else f"{policy} in scope {scopes[0]}")
-    return ", ".join(names)
+    return listed(names)
 
 
 def _difference(result: CompareResult) -> str:
     """Say which variants are best."""
     rows, best = result.rows, result.best
     if not best:
-        return "no variant admits everything"
+        return "No variant admits every pod."
     if best[0].aligned_replicas and any(one.aligned is not None for one in rows):
-        return f"most aligned replicas: {best[0].aligned_replicas} under {_names(best, rows)}"
-    nothing = "" if all(one.aligned is not False for one in rows) else "no variant aligns them; "
-    return f"{nothing}most replicas: {best[0].replicas} under {_names(best, rows)}"
+        return f"Most aligned copies: {best[0].aligned_replicas}, under {_names(best, rows)}."
+    nothing = "" if all(one.aligned is not False for one in rows) else "No variant aligns the pods. "
+    return f"{nothing}Most copies: {best[0].replicas}, under {_names(best, rows)}."
 
 
 def _with_claims(rows: Sequence[ComparedRow]) -> str:
@@ -234,5 +335,5 @@ def _with_claims(rows: Sequence[ComparedRow]) -> str:
         if one.claims is not None and one.claims.pods and all(pod.aligned for pod in one.claims.pods)
     ]
     if not aligned:
-        return "that leaves claims aside: with them no variant is aligned"
-    return f"that leaves claims aside: with them aligned under {_names(aligned, rows)}"
+        return "Without claims. With claims, no variant is aligned."
+    return f"Without claims. With claims, aligned under {_names(aligned, rows)}."

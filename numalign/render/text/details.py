@@ -27,13 +27,13 @@ MAX_HINTS_LISTED = 16
 
 RULES: Mapping[str, str] = {
     "preferred": "a preferred hint beats one that is not",
-    "fewer nodes": "both are preferred, and it has fewer nodes",
-    "closer": "equally many nodes, and these are closer to each other",
-    "smaller number": "equally many nodes, and its mask is the smaller number",
-    "exactly as many nodes as needed": "neither is preferred, and it has exactly as many nodes as the most demanding "
-    "resource needs",
-    "nearest to the nodes needed": "neither is preferred, and its number of nodes is nearer to what the most demanding "
-    "resource needs",
+    "fewer nodes": "both are preferred, and the winner has fewer NUMA nodes",
+    "closer": "equally many NUMA nodes, and these are closer to each other",
+    "smaller number": "equally many NUMA nodes, and the mask is the smaller number",
+    "exactly as many nodes as needed": "neither is preferred, and the winner has as many NUMA nodes as the "
+    "most demanding resource needs",
+    "nearest to the nodes needed": "neither is preferred, and the number of NUMA nodes is nearer to what "
+    "the most demanding resource needs",
 }
 
 
@@ -41,17 +41,17 @@ def details(steps: Merging) -> Iterator[Block]:
     """Write one decision, step by step."""
     yield Paragraph()
     whom = "the whole pod" if steps.container is None else f"container {steps.container}"
-    yield Title(f"details of {whom}: masks as {{binary, node 0 last: preferred}}", 2)
+    yield Title(f"details of {whom}: masks as {{binary, NUMA 0 last: preferred}}", 2)
     rows = [(said.provider, said.resource or "-", _said(steps.nodes, said)) for said in steps.said]
     yield Table(("PROVIDER", "RESOURCE", "HINTS"), tuple(rows), indent=2)
     yield from _walk(steps)
     if steps.policy == "none":
-        yield Paragraph("policy none asks nobody: what the providers would say is shown, and nothing is merged", 2)
+        yield Paragraph("Policy none merges nothing. The table shows what the providers would return.", 2)
         return
-    verdict = "admits" if steps.admit else "refuses"
-    yield Paragraph(f"the merge gives {_winner(steps)}; policy {steps.policy} {verdict}", 2)
+    verdict = "admits" if steps.admit else "rejects"
+    yield Paragraph(f"The merge results in {_winner(steps)}: {steps.policy} {verdict}.", 2)
     if steps.admit and steps.runner_up is not None and steps.rule is not None:
-        yield Paragraph(f"it beat {hint_text(steps.nodes, steps.runner_up)}: {RULES[steps.rule]}", 2)
+        yield Paragraph(f"Runner-up {hint_text(steps.nodes, steps.runner_up)}: {RULES[steps.rule]}.", 2)
 
 
 def _winner(steps: Merging) -> str:
@@ -70,7 +70,7 @@ def hint_text(nodes: int, hint: TopologyHint) -> str:
 
 def _said(nodes: int, said: Said) -> str:
     if said.opinion != "hints":
-        return {"no preference": "no preference", "cannot fit": "none: no set of nodes has enough"}[said.opinion]
+        return {"no preference": "no preference", "cannot fit": "none: no set of NUMA nodes has enough"}[said.opinion]
     if said.hints is None:
         return f"up to {said.number}, too many to list"
     shown: Sequence[TopologyHint] = said.hints
@@ -97,9 +97,9 @@ def _walk(steps: Merging) -> Iterator[Block]:
         return
     count = f"{steps.combinations:,}".replace(",", " ")
     if steps.combinations > MAX_COMBINATIONS_SHOWN:
-        yield Paragraph(f"the kubelet walks {count} combinations, which takes it about {duration(steps.seconds)}", 2)
+        yield Paragraph(f"The kubelet walks {count} combinations, in about {duration(steps.seconds)}.", 2)
     elif not steps.combinations:
-        yield Paragraph("there is no combination: some resource has no hint that the policy keeps", 2)
+        yield Paragraph("No combination: some resource has no hint that the policy keeps.", 2)
 
 
 def duration(seconds: float) -> str:
@@ -118,7 +118,7 @@ def alternatives_lines(container: str | None, found: Sequence[Alternatives]) -> 
     whom = "the whole pod" if container is None else f"container {container}"
     yield Paragraph()
     if not total:
-        yield Paragraph(f"no aligned allocation for {whom} now", 2)
+        yield Paragraph(f"No aligned allocation for {whom} now.", 2)
         return
     yield Paragraph(f"{total} aligned allocation{'s' * (total != 1)} for {whom}:", 2)
     if total <= MAX_ALLOCATIONS_SHOWN:
@@ -151,12 +151,10 @@ def next_lines(told: ExplainedPod) -> Iterator[str]:
 
 def _rivals(one: Rivals) -> str:
     """Say which containers want the same few devices, and which change takes them from whom."""
-    see = ", ".join(f"{name}: see {number}." for name, number in one.changes if number)
-    only = "the only" if one.capacity == 1 else f"of the {amount_text(one.resource, one.capacity)}"
-    without = "do without it" if one.capacity == 1 else "do with less"
-    want = "both want" if len(one.changes) == 2 else "want"
+    see = ", ".join(f"{name}: fix {number}" for name, number in one.changes if number)
+    only = f"only {amount_text(one.resource, one.capacity)} {'exists' if one.capacity == 1 else 'exist'}"
     names = listed([name for name, _ in one.changes])
-    return f"{names} {want} {only} {one.resource}: one of them has to {without} ({see})"
+    return f"{names} request {one.resource}, of which {only}: reduce the request of either ({see})."
 
 
 def _then(one: ThenNext, *, several: bool) -> str:
@@ -166,7 +164,7 @@ def _then(one: ThenNext, *, several: bool) -> str:
         asked = (f"{readable_text(name, nano)} {name}" for whose, name, nano in one.asked if whose == container)
         texts.append(f"{', '.join(asked)}{f' of container {container}' * several}")
     where = f" in container {one.container}" if one.container is not None else ""
-    return f"to change {listed(one.resources)}{where} alone is not enough: {listed(texts)} would be in the way then"
+    return f"Lowering {listed(one.resources)}{where} is not enough: {listed(texts)} would not fit either."
 
 
 MAX_PODS_NAMED = 4
@@ -179,22 +177,22 @@ def plugins_to_mend(told: ExplainedPod) -> Iterator[str]:
         return
     names = [name for name, _ in told.repair.devices]
     ids = sorted({numa for _, wrong in told.repair.devices for numa in wrong})
-    many, several = len(names) > 1, len(ids) > 1
-    where = f"NUMA node{'s' * several} {listed(list(map(str, ids)))}, which this machine does not have"
-    head = "Or mend" if told.repair.admits else "Besides, mend"
+    many = len(names) > 1
+    where = f"NUMA {listed(list(map(str, ids)))}, not on this machine"
+    head = "Or repair" if told.repair.admits else "Also repair"
     first = ""
     if told.repair.kept_out:
         who = few_of(told.repair.kept_out, MAX_PODS_NAMED)
-        first = f", unless {who}, refused so far, {'come' if len(told.repair.kept_out) > 1 else 'comes'} first"
-    yield f"{head} the device plugin{'s' * many} of {listed(names)}: {'they name' if many else 'it names'} {where};"
-    then = f"this pod would be admitted as it is{first} (tried)" if told.repair.admits else "these devices would count"
-    yield f"if {'they' if many else 'it'} named no node at all, {then}"
+        first = f", unless {who} (rejected so far) {'start' if len(told.repair.kept_out) > 1 else 'starts'} first"
+    yield f"{head} the device plugin{'s' * many} of {listed(names)}, which report{'s' * (not many)} {where}."
+    then = f"the kubelet admits the pod{first} (tested)" if told.repair.admits else "the kubelet counts these devices"
+    yield f"With no NUMA node reported, {then}."
 
 
 def first_of_all(crash: Crash) -> str:
     """Say what an operator does about a pod that the kubelet does not survive before anything else."""
     again = "hangs again" if crash.kind == "endless" else "crashes again"
-    return f"first of all: delete the pod or keep it off this node; a kubelet that comes up again meets it and {again}"
+    return f"First delete the pod or keep it off this node: after each restart the kubelet meets the pod and {again}."
 
 
 def meant(refusal: Refusal) -> str:
@@ -207,14 +205,13 @@ def meant(refusal: Refusal) -> str:
     nodes = refusal.matrix.nodes if refusal.matrix is not None else ()
     if chosen and lacking:
         more = chosen.bit_count() < len(nodes)
-        where = nodes_text(chosen) + ", chosen for it," * more
+        where = nodes_text(chosen) + ", the choice of the kubelet," * more
         there = f"{where} {'have' if several else 'has'} too little {listed(lacking)} free"
-        them = "these" if several else "it"
-        return f"that is: {there}{f', and combining {them} with other nodes does not help' * more}"
+        return f"Meaning: {there}{', also combined with other NUMA nodes' * more}."
     if NO_DEFAULT in refusal.message and len(nodes) > 1:
-        return "that is: no node has all the memory that it asks for free, nor have nodes that may be combined"
+        return "Meaning: no NUMA node has enough free memory, and no set that the Memory Manager may combine."
     if several and GROUP_BROKEN in refusal.message:
-        return f"that is: {nodes_text(chosen)}, chosen for it, may not be combined, as memory of them is held already"
+        return f"Meaning: the Memory Manager may not combine {nodes_text(chosen)}, because memory there is in use."
     return ""
 
 
@@ -224,11 +221,9 @@ def numbers_text(refusal: Refusal) -> str:
     if found is None:
         return ""
     if found.taken:
-        return f"by then {' and '.join(f'{name} of this pod had taken {amount}' for name, amount in found.taken)}"
-    several = found.nodes & (found.nodes - 1)
+        return f"Before, {' and '.join(f'{name} of this pod took {amount}' for name, amount in found.taken)}."
     whose = f"the socket{'s' * (found.sockets > 1)} of " * bool(found.sockets)
-    first = f"{whose}{nodes_text(found.nodes)}, chosen for it," if found.nodes else "init containers"
-    gave = "gives" if found.sockets == 1 or (found.nodes and not found.sockets and not several) else "give"
-    asked = f"what is still missing of the {found.requested} {found.resource} that container {found.container} asks for"
+    first = f"{whose}{nodes_text(found.nodes)}" if found.nodes else "init containers"
     word = "requested=" if found.resource == CPU else "Requested: "
-    return f"{word}{found.left} is {asked}: {first} {gave} {found.requested - found.left} first"
+    rest = f"{found.requested - found.left} of {found.requested} {found.resource} come from {first}"
+    return f"{word}{found.left} is the rest for container {found.container}: {rest}."

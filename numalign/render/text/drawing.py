@@ -66,7 +66,7 @@ def draw(machine: Machine, reserved: int, occupants: Sequence[Occupant], width: 
         legend.append(f"{OTHER} other pods")
     if RESERVED in signs.values():
         legend.append(f"{RESERVED} reserved")
-    return [*lines, "  ".join(legend) + "; a column is a core, a blank sets caches apart"]
+    return [*lines, "  ".join(legend) + "; a column is a core, a blank separates caches"]
 
 
 def _signs(machine: Machine, reserved: int, occupants: Iterable[Occupant], drawn: Sequence[Seat]) -> Mapping[int, str]:
@@ -86,7 +86,7 @@ def _block(machine: Machine, numa: int, cpus: int, signs: Mapping[int, str], wid
     groups = _caches(machine, cpus)
     depth = max(len(core) for group in groups for core in group)
     digits = len(str(machine.cpus.bit_length() - 1))
-    lines = [f"node {numa}"]
+    lines = [f"NUMA {numa}"]
     for strip in _strips(groups, width - digits - 1):
         for thread in range(depth):
             row = [[core[thread] for core in group if thread < len(core)] for group in strip]

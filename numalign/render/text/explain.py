@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.order import Told, key
@@ -17,7 +19,7 @@ from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
 from numalign.render.text.hardware import CLOSENESS
-from numalign.render.text.tables import tables
+from numalign.render.text.tables import allocated, tables
 from numalign.render.text.words import lines, words
 from numalign.results.explain import reasons_of
 
@@ -28,29 +30,29 @@ if TYPE_CHECKING:
     from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
-    from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.dra import NodeClaims
     from numalign.results.dra import Verdict as ClaimsVerdict
     from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
-    True: ", never on this machine with these settings: an empty machine refuses it, too",
-    False: ", as the node is now; an empty machine would admit it",
+    True: ", even on an empty node with these settings",
+    False: " now. An empty node would admit the pod.",
 }
 
 
-NEVER_ANOTHER = "never admitted with these settings: an empty machine refuses it at container"
+NEVER_ANOTHER = "even on an empty node, at container"
 """Said instead where another container than the one refused now is in the way on an empty machine."""
 
 
-def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice]) -> Document:
-    """Tell all pods, under the header that names machine and settings."""
+def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice], *, wide: bool = False) -> Document:
+    """Tell all pods, under the header that names machine and settings; `wide`: with the full command of each fix."""
     head = header(result.setup, origin, result.reserved_cpus)
     document: list[Block] = [Note(text, "dim") for text in head]
     for one, next_commands in zip(result.pods, advice, strict=True):
         with_claims = _with_claims(result.claims, one.pod)
-        document += [Paragraph(), *explanation(result.setup.config, one, next_commands, with_claims), *_more(one)]
+        document += [Paragraph(), *explanation(result.setup.config, one, next_commands, with_claims, wide=wide)]
+        document += _more(one)
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 
@@ -81,11 +83,11 @@ def start_document(machine: Machine, origin: str, error: StartError, check: str)
 def _no_kubelet(error: StartError) -> Iterator[Block]:
     if isinstance(error, CrashError):
         yield Note(error.message, "bad")
-        yield Paragraph("To see that pod explained:", 2)
+        yield Paragraph("For the reason, run:", 2)
         return
-    yield Note("the kubelet does not start with these settings on this machine, so no pod runs", "bad")
-    yield Paragraph(f"the kubelet says: {error.message}", 2)
-    yield Paragraph("To see what is wrong and a configuration that starts:", 2)
+    yield Note("The kubelet does not start with these settings on this machine. No pod runs.", "bad")
+    yield Paragraph(f'Kubelet: "{error.message}"', 2)
+    yield Paragraph("For the errors and a configuration that starts, run:", 2)
 
 
 def _more(told: ExplainedPod) -> Iterator[Block]:
@@ -97,11 +99,18 @@ def _more(told: ExplainedPod) -> Iterator[Block]:
 
 
 def explanation(
-    config: KubeletConfig, told: ExplainedPod, advice: Advice, with_claims: Mapping[str, ClaimsVerdict] = {}
+    config: KubeletConfig,
+    told: ExplainedPod,
+    advice: Advice,
+    with_claims: Mapping[str, ClaimsVerdict] = {},
+    *,
+    wide: bool = False,
 ) -> Document:
     """Tell one pod; `with_claims` has the verdict over both worlds by container."""
     if told.refusal is None:
-        return [_admitted(told.pod), *tables(told), *_placements(told, with_claims), *_unpinned(told)]
+        judged = list(_judgements(told, with_claims))
+        above, below = (judged, []) if told.containers == 1 else ([], judged)
+        return [_admitted(told.pod), *above, *tables(told), *_placements(told), *below, *_unpinned(told)]
     found = reasons_of(told, config)
     said = found.every
     return [
@@ -113,7 +122,7 @@ def explanation(
         Paragraph(_kubelet_says(told.refusal, several=told.containers > 1), 2),
         *(Paragraph(text, 2) for text in (meant(told.refusal),) if text),
         *tables(told),
-        *changes_lines(config, told, advice, found.steps),
+        *changes_lines(config, told, advice, found.steps, wide=wide),
         *(Paragraph(text, 2) for text in plugins_to_mend(told)),
     ]
 
@@ -127,17 +136,17 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Told]) 
         return
     if found.unless:
         stay = "stays" if len(found.unless) == 1 else "stay"
-        yield f"policy {found.policy} would admit it only while {listed(found.unless)}, refused so far, {stay} away"
+        yield f"{found.policy} would admit the pod only while {listed(found.unless)} (rejected so far) {stay} away."
     elif never := _never_enough(found.lax):
-        yield f"no other --topology-manager-policy admits it as it is: too little {listed(never)} under any of them"
+        yield f"No other policy admits the pod: too little {listed(never)} under every policy."
     else:
         above = {key(one.fact) for one in said}
         lax = next((words(one) for one in (in_short(found.lax) if found.lax else ()) if key(one) not in above), "")
         if found.lost:
             who = few_of(found.lost, MAX_IDS_NAMED)
-            lax = f"{who}, there now, would be refused where all pods are admitted anew"
-        there = ", with the pods that are there" * found.others
-        yield f"no other --topology-manager-policy admits it as it is{there}{f'; best-effort: {lax}' * bool(lax)}"
+            lax = f"after a restart the kubelet would reject {who}."
+        there = " beside the pods on the node" * found.others
+        yield f"No other policy admits the pod{there}{f'. best-effort: {lax}' if lax else '.'}"
 
 
 def _never_enough(lax: Refusal | None) -> Sequence[str]:
@@ -154,15 +163,15 @@ def _verdict(told: ExplainedPod, refusal: Refusal) -> str:
     if refusal.crash is None:
         other = refusal.empty.at if refusal.empty is not None else None
         if other not in (None, refusal.at) and refusal.at is not None and told.containers > 1:
-            return f"refused{_where(told)} as the node is now; {NEVER_ANOTHER} {other}"
-        return f"refused{_where(told)}{VERDICTS[refusal.never]}"
+            return f"rejected{_where(told)} now, {NEVER_ANOTHER} {other}"
+        return f"rejected{_where(told)}{VERDICTS[refusal.never]}"
     what = "crashes the kubelet" if refusal.stage == "panic" else "hangs the kubelet"
     empty = refusal.empty
     if not refusal.never:
-        return f"not refused, it {what}; an empty machine would admit it"
+        return f"{what} now. An empty node would admit the pod."
     if empty is not None and empty.crash is None:
-        return f"not refused, it {what}; an empty machine would refuse it"
-    return f"not refused, it {what}, on an empty machine, too"
+        return f"{what} now. An empty node would reject the pod."
+    return f"{what}, even on an empty node"
 
 
 def _where(told: ExplainedPod) -> str:
@@ -173,46 +182,69 @@ def _where(told: ExplainedPod) -> str:
 
 def _admitted(pod: PodResult) -> Note:
     if pod.missing:
-        return Note(f"{pod.name}: admitted, without {', '.join(pod.missing)}", "warn")
-    return Note(f"{pod.name}: admitted", "good")
+        return Note(f"{pod.name}: admitted without {listed(pod.missing)}", "warn")
+    return Note(f"{pod.name}: admitted{_judged(pod)}", "good" if pod.aligned is not False else "warn")
+
+
+def _judged(pod: PodResult) -> str:
+    """Say whether a pod is aligned, behind its admission."""
+    judged = [one.alignment for one in pod.containers]
+    verdicts = {one.verdict for one in judged} - {"none"}
+    if not verdicts:
+        return ", nothing to align"
+    if verdicts == {"aligned"}:
+        return f", aligned on {nodes_text(reduce(or_, (one.nodes for one in judged)))}"
+    if verdicts & {"spread", "floating", "incomplete"}:
+        return f", NOT aligned ({listed(sorted(verdicts - {'aligned', 'unknown'}))})"
+    return ", alignment unknown"
 
 
 DOING: Mapping[str, str] = {
-    "hints": "while it looked for what is free",
-    "policy": "while it chose NUMA nodes",
-    "merge": "while it chose NUMA nodes",
-    "allocation": "while it handed out what was chosen",
-    "fit": "while it looked at the node as a whole",
-    "panic": "in the middle of it",
-    "hang": "in the middle of it",
+    "hints": "collecting hints",
+    "policy": "merging hints",
+    "merge": "merging hints",
+    "allocation": "allocating",
+    "fit": "checking node totals",
+    "panic": "during admission",
+    "hang": "during admission",
 }
 """Stage -> what the kubelet was doing, in an operator's words."""
 
 
 def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     """Quote the kubelet; of a whole pod of several containers it names the one at which it stopped."""
-    where = DOING[refusal.stage] + (f", at container {refusal.container}" if refusal.container else "")
+    where = DOING[refusal.stage] + (f" for container {refusal.container}" if refusal.container else "")
     if refusal.container and refusal.at is None and several:
-        where += ", the first of the pod for which it failed"
+        where += ", the first that fails"
     if refusal.stage == "hang":
-        return f"the kubelet says nothing more, {where}: {refusal.message}"
+        return f"The kubelet gives no other message, {where}: {refusal.message}"
     if refusal.crash is not None:
-        return f'the kubelet\'s last words, {where}: "{refusal.message}"'
-    return f'the kubelet says, {where}: "{refusal.reason}: {refusal.message}"'
+        return f'Kubelet panic, {where}: "{refusal.message}"'
+    return f'Kubelet, {where}: "{refusal.reason}: {refusal.message}"'
 
 
-def _placements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Block]:
-    yield Paragraph()
+def _placements(told: ExplainedPod) -> Iterator[Block]:
+    """Lay out where containers are whose tables do not say it."""
     rows: list[tuple[Cell, ...]] = []
+    there = allocated(told)
     for placement in told.placements:
+        if placement.container in there:
+            continue
         pinned = any(place.resource == CPU for place in placement.places)
         for place in placement.places:
-            far = ("not known" if pinned else "-") if place.distance is None else str(place.distance)
+            far = ("unknown" if pinned else "-") if place.distance is None else str(place.distance)
             rows.append((placement.container, place.resource, nodes_text(place.nodes), far))
     if rows:
-        yield Table(("CONTAINER", "RESOURCE", "WHERE", "DISTANCE FROM ITS CPUS"), tuple(rows), indent=2)
+        yield Paragraph()
+        yield Table(("CONTAINER", "RESOURCE", "ALLOCATED", "DISTANCE"), tuple(rows), indent=2)
+
+
+def _judgements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) -> Iterator[Block]:
+    """Say of each container whether it is aligned; of the only one the verdict on the pod says it."""
+    if told.containers > 1:
+        yield Paragraph()
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
-        yield _judgement(container, placement, told.pod.qos, with_claims.get(container.name, "aligned"))
+        yield from _judgement(told, container, placement, with_claims.get(container.name, "aligned"))
         for pair in placement.neighbours:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
             yield Note(f"{words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "", 4)
@@ -224,49 +256,56 @@ def _unpinned(told: ExplainedPod) -> Iterator[Block]:
     for one in told.unpinned:
         if one.container not in floating:
             yield Note(
-                f"container {one.container}: its CPUs are not pinned: {cause_text(one.cause, told.pod.qos)}", "warn", 2
+                f"Container {one.container}: the CPUs are not pinned ({cause_text(one.cause, told.pod.qos)}).",
+                "warn",
+                2,
             )
     if any(one.cause.kind == "cpu-manager" for one in told.unpinned):
-        yield Paragraph("To pin its CPUs: --cpu-manager-policy static", 2)
+        yield Paragraph("fix: --cpu-manager-policy static", 2)
     every = {(blame.container, blame.message): blame for one in told.unpinned for blame in one.blame}
     if every:
-        yield Paragraph("To pin its CPUs:", 2)
+        yield Paragraph("To pin the CPUs:", 2)
     for blame in every.values():
-        yield Paragraph(f"container {blame.container}: {blame.message}", 4)
-        yield Paragraph(f"→ {blame.advice}", 6)
+        yield Paragraph(f"Container {blame.container}: {blame.message}", 4)
+        yield Paragraph(f"fix: {blame.advice}", 6)
 
 
 def _judgement(
-    container: ContainerResult, placement: Placement, qos: QoS, with_claims: ClaimsVerdict
-) -> Note | Paragraph:
+    told: ExplainedPod, container: ContainerResult, placement: Placement, with_claims: ClaimsVerdict
+) -> Iterator[Block]:
     """Say whether a container is aligned: what the kubelet gives may be while a claimed device lies elsewhere."""
-    name, judged = f"container {container.name}", container.alignment
+    name, judged, several = f"Container {container.name}: ", container.alignment, told.containers > 1
     if judged.verdict == "none":
-        return Paragraph(f"{name}: nothing to align", 2)
+        if several:
+            yield Paragraph(f"{name}nothing to align", 2)
+        return
     far = _distance(placement)
     if judged.verdict == "aligned":
-        near = "".join(f"; {text}" for text in nearby_texts(judged))
-        where, word = f"{nodes_text(judged.nodes)}{far}{near}", "not known" if with_claims == "unknown" else "NO"
+        near = [f"{text}." for text in nearby_texts(judged)]
         if with_claims == "aligned":
-            return Note(f"{name}: aligned: yes, {where}", "good", 2)
-        return Note(f"{name}: aligned: {word}, {with_claims} with its claims; without them yes, {where}", "warn", 2)
-    would_do = f"; {least_text(judged)}" * bool(judged.remote)
-    return Note(f"{name}: {VERDICT_WORDS[judged.verdict]}: {reason_of(container, qos)}{far}{would_do}", "warn", 2)
+            where = [f"{name}aligned on {nodes_text(judged.nodes)}."] * several
+            yield Note(" ".join([*where, *far, *near]) or f"Aligned on {nodes_text(judged.nodes)}.", "good", 2)
+            return
+        word = "alignment unknown" if with_claims == "unknown" else f"NOT aligned ({with_claims})"
+        without = f"without claims aligned on {nodes_text(judged.nodes)}."
+        yield Note(" ".join([f"{name}{word} with its claims, {without}", *far, *near]), "warn", 2)
+        return
+    least = [f"{least_text(judged)}."] * bool(judged.remote)
+    verdict = [f"{name}{VERDICT_WORDS[judged.verdict]}."] * several
+    yield Note(" ".join([*verdict, reason_of(container, told.pod.qos), *far, *least]), "warn", 2)
 
 
-def _distance(placement: Placement) -> str:
+def _distance(placement: Placement) -> list[str]:
     if placement.distance is None or placement.local is None:
-        return ""
+        return []
     mean = f"{placement.distance:.1f}".removesuffix(".0")
-    return f"; mean NUMA distance {mean}" + (
-        ", all local" if mean == str(placement.local) else f", local is {placement.local}"
-    )
+    return [f"Mean NUMA distance: {mean}, local {placement.local}."]
 
 
 VERDICT_WORDS: Mapping[Verdict, str] = {
-    "spread": "NOT aligned, spread",
-    "floating": "NOT aligned, floating",
-    "incomplete": "NOT aligned, incomplete",
-    "unknown": "aligned or not, nobody knows",
+    "spread": "NOT aligned (spread)",
+    "floating": "NOT aligned (floating)",
+    "incomplete": "NOT aligned (incomplete)",
+    "unknown": "alignment unknown",
 }
 """Verdict -> how it is told of a container that is not aligned."""

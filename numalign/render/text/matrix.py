@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import is_bytes, is_memory
+from numalign.model.resources import is_memory
 from numalign.render.page.document import Cell, Style, Styled, Table, text_of
 from numalign.render.page.layout import GAP
-from numalign.render.text.amounts import amount_text, listed, nodes_text
+from numalign.render.text.amounts import amount_text, listed, nodes_count, nodes_text
 from numalign.render.text.words.asked import each_device, how_many
-from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
@@ -25,9 +24,9 @@ SIGNS: dict[str, tuple[str, Style]] = {
     "no": ("✗", "bad"),
     "parts": ("✗", "bad"),
 }
-FROM_ANYWHERE = ": CPUs and devices may come from any"
-GIB = 1 << 30
-"""From this amount on what is asked is written in larger units."""
+FROM_ANYWHERE = ": CPUs and devices may come from any NUMA node"
+SOME = "~ part of the request"
+"""What a sign means."""
 
 WRAPPED = 1 << 63
 """From this amount on a difference has gone below zero: the kubelet counts without signs."""
@@ -43,43 +42,46 @@ MAX_WIDTH = 78
 MAX_LAST = 19
 """How wide its last column may be: more breaks there, and nowhere else."""
 
-ASKED, COULD_USE = "(asked)", "(could use)"
-"""The rows beside those of the nodes."""
+ASKED = "(request)"
+"""The first row beside those of the NUMA nodes."""
 
 
-def matrix_table(table: Matrix, *, verdict: bool = False) -> Table:
+def matrix_table(table: Matrix, *, verdict: bool = False, given: Mapping[str, tuple[str, str]] | None = None) -> Table:
     """Lay the matrix out; of many nodes those that do not differ share a column, or a row in a table that is too wide.
 
     Args:
         table: the matrix.
         verdict: say of each node whether it has everything.
+        given: resource -> where it was allocated, and its distance; without it: where each resource fits.
     """
-    says = [_amounts_of(row) for row in table.rows]
     judged = verdict and table.policy != "none"
     shown: list[tuple[Cell, ...]] = []
     for place in range(len(table.nodes)):
-        rows = zip(table.rows, says, strict=True)
-        shown.append(tuple(_cell(table, row, place, say) for row, say in rows))
+        shown.append(tuple(_cell(table, row, place) for row in table.rows))
         shown[-1] += (_verdict(table, place),) * judged
     columns = _alike(shown)
-    asked = [_requested(row, say) for row, say in zip(table.rows, says, strict=True)]
-    uses = [could_use(table, row) for row in table.rows]
+    asked = [amount_text(row.resource, row.requested, up=True) for row in table.rows]
     names = [row.resource for row in table.rows]
+    last: dict[str, list[str]] = {"FITS ON": [could_use(table, row) for row in table.rows]}
+    if given:
+        where, far = zip(*(given.get(name, ("-", "-")) for name in names), strict=True)
+        last = {"ALLOCATED": [*where], "DISTANCE": [*far]}
     if judged:
-        names, asked, uses = [*names, "all of it"], [*asked, ""], [*uses, ""]
+        names, asked = [*names, "all"], [*asked, ""]
+        last = {title: [*cells, ""] for title, cells in last.items()}
     cells = [shown[places[0]] for places in columns]
-    titles = ("RESOURCE", "REQUESTED", *(_where(table, one, " free").upper() for one in columns), "COULD USE")
-    by_resource = _table(titles, zip(names, asked, *cells, uses, strict=True))
+    titles = ("FREE", "REQUEST", *(_where(table, one).upper() for one in columns), *last)
+    by_resource = _table(titles, zip(names, asked, *cells, *last.values(), strict=True))
     if len(columns) <= MAX_COLUMNS_APART and _width(by_resource) <= MAX_WIDTH:
         return by_resource
     nodes = (_where(table, places) for places in columns)
-    titles = ("FREE ON", *(name.upper() if name == "all of it" else name for name in names))
+    titles = ("FREE ON", *(name.upper() if name == "all" else name for name in names))
     by_node = ((node, *each) for node, each in zip(nodes, cells, strict=True))
-    return _table(titles, [(ASKED, *asked), *by_node, (COULD_USE, *uses)])
+    return _table(titles, [(ASKED, *asked), *by_node, *((f"({title.lower()})", *each) for title, each in last.items())])
 
 
 def _table(titles: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> Table:
-    return Table(titles, tuple(rows), right=frozenset({"REQUESTED"}), indent=2)
+    return Table(titles, tuple(rows), right=frozenset({"REQUEST"}), indent=2)
 
 
 def _width(table: Table) -> int:
@@ -89,18 +91,18 @@ def _width(table: Table) -> int:
     return sum(wide[:-1]) + min(wide[-1], MAX_LAST) + GAP * (len(wide) - 1)
 
 
-def _where(table: Matrix, places: Sequence[int], what: str = "") -> str:
-    return f"{nodes_text(table.mask(places))}{what}{' each' * (len(places) > 1)}"
+def _where(table: Matrix, places: Sequence[int]) -> str:
+    return f"{nodes_text(table.mask(places))}{' each' * (len(places) > 1)}"
 
 
-def _cell(table: Matrix, row: Row, place: int, say: Written) -> Cell:
+def _cell(table: Matrix, row: Row, place: int) -> Cell:
     """Write what a node has of a resource."""
     cell = row.cells[place]
     sign, style = SIGNS.get(_shown(row, cell), ("", "")) if _counts(table, row) else ("", "")
     if row.unplaced:
         return "-"
-    handed = f" + {say(cell.handed)}" if cell.handed else ""
-    return Styled(f"{say(cell.free)}{handed} of {say(cell.total)} {sign}".rstrip(), style)
+    free, handed, total = (amount_text(row.resource, each) for each in (cell.free, cell.handed, cell.total))
+    return Styled(f"{free}{f' + {handed}' * bool(cell.handed)} of {total} {sign}".rstrip(), style)
 
 
 def _alike(shown: Sequence[tuple[Cell, ...]]) -> list[list[int]]:
@@ -113,42 +115,26 @@ def _alike(shown: Sequence[tuple[Cell, ...]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _amounts_of(row: Row) -> Written:
-    """Write all amounts of a row in one unit."""
-    there = [amount for cell in row.cells for amount in (cell.free, cell.handed, cell.total)]
-    pairs = {pair for cell in row.cells for pair in ((row.requested, cell.free), (cell.free, cell.total))}
-    return written(row.resource, there, [row.requested], pairs=pairs)
-
-
-def _requested(row: Row, say: Written) -> str:
-    """Write what is asked; less than a Gi as Mi, as the other containers of a pod most often ask for it."""
-    small = is_bytes(row.resource) and 0 < row.requested < GIB
-    return (
-        amount_text(row.resource, row.requested) if small and say(row.requested).endswith("Gi") else say(row.requested)
-    )
-
-
 def matrix_notes(table: Matrix) -> Iterator[str]:
     """Say what the signs of a matrix mean, and what they do not tell: what init containers leave, and so on."""
     counted = [row for row in table.rows if _counts(table, row)]
     if any(_shown(row, cell) == "together" for row in counted for cell in row.cells):
-        yield "~ is some, but less than what is asked"
+        yield SOME
     if any(cell.handed for row in table.rows for cell in row.cells):
-        yield f"+ is what the pod's init containers held and leave to the next one{_tied(table, counted)}"
+        yield f"+ left by the pod's init containers{_tied(table, counted)}"
     if table.policy == "none":
-        yield f"policy none chooses no NUMA nodes{FROM_ANYWHERE * (len(counted) < len(table.rows))}"
+        yield f"Policy none does not align{FROM_ANYWHERE * (len(counted) < len(table.rows))}."
     for row in table.rows:
         if row.loose is not None and not row.unplaced:
             yield from (f"{row.resource}: {text}" for text in _counted(row.loose))
         if row.unplaced:
-            nowhere = "the plugin tells no NUMA node of any of them, so it does not matter which node"
-            left = f" besides {row.left} that init containers leave" * bool(row.left)
-            yield f"{row.resource}: {nowhere}; {row.free} free in all{left}, {row.requested} asked"
+            left = f" and {row.left} left by init containers" * bool(row.left)
+            nowhere = "the device plugin reports no NUMA node, so any will match"
+            yield f"{row.resource}: {nowhere}. {row.free} free{left}, {row.requested} requested."
         for group in sorted({cell.group for cell in row.cells if cell.group and _unused(row, cell)}):
-            free = _amounts_of(row)(_free(table, row, group))
-            nodes = nodes_text(group)
+            free, nodes = amount_text(row.resource, _free(table, row, group)), nodes_text(group)
             holders = _holders(row, group)
-            yield f"{row.resource}: {nodes} ✗ one by one, as {holders} memory of them together: {free} free as a whole"
+            yield f"{row.resource}: {holders} memory of {nodes} together, so each alone is ✗ ({free} free in total)."
         yield from _never_together(row)
         yield from _below_zero(table, row)
 
@@ -157,15 +143,15 @@ def _below_zero(table: Matrix, row: Row) -> Iterator[str]:
     """Say of nodes with more memory than any has what the kubelet counts there (docs/rules/memory-manager.md 14)."""
     places = [place for place, cell in enumerate(row.cells) if cell.total >= WRAPPED]
     if places and is_memory(row.resource):
-        where, amount = nodes_text(table.mask(places)), _amounts_of(row)(row.cells[places[0]].total)
-        why = "more is reserved there than it has, and the kubelet counts so"
-        yield f"{row.resource}: {where} cannot have {amount}: {why}"
+        where, amount = nodes_text(table.mask(places)), amount_text(row.resource, row.cells[places[0]].total)
+        why = "more is reserved there than it has, and the kubelet counts below zero"
+        yield f"{row.resource}: {where} cannot have {amount}: {why}."
 
 
 def _holders(row: Row, nodes: int) -> str:
-    """Say who holds memory of some nodes together: `pods hold`, `this pod's own a holds`."""
+    """Say who holds memory of some nodes together: `pods hold`, `a of this pod holds`."""
     own, others = next(((one.own, one.others) for one in row.bound if one.nodes == nodes), ((), True))
-    who = f"this pod's own {listed(own)}"
+    who = f"{listed(own)} of this pod"
     if not own:
         return "pods hold"
     return f"other pods and {who} hold" if others else f"{who} hold{'s' * (len(own) == 1)}"
@@ -177,11 +163,11 @@ def _never_together(row: Row) -> Iterator[str]:
     if not row.bound or (not row.possible and free < row.requested) or (row.possible and row.width < 2):
         return
     alone = [one.nodes for one in row.bound if not one.nodes & (one.nodes - 1)]
-    sets = [f"{nodes_text(reduce(or_, alone))} ({'each ' * (len(alone) > 1)}held alone)"] if alone else []
-    sets += [f"{nodes_text(one.nodes)} (held together)" for one in row.bound if one.nodes & (one.nodes - 1)]
+    sets = [f"{nodes_text(reduce(or_, alone))} (in single use)"] if alone else []
+    sets += [f"{nodes_text(one.nodes)} (in use together)" for one in row.bound if one.nodes & (one.nodes - 1)]
     verb = "is" if len(sets) == len(alone) == 1 else "are"
-    in_all = "" if row.possible else "enough is free in all, but "
-    yield f"{row.resource}: {in_all}{listed(sets)} {verb} combined with no other"
+    in_all = "" if row.possible else "enough is free in total, but "
+    yield f"{row.resource}: {in_all}{listed(sets)} {verb} not combined with others."
 
 
 def _tied(table: Matrix, rows: Sequence[Row]) -> str:
@@ -192,12 +178,12 @@ def _tied(table: Matrix, rows: Sequence[Row]) -> str:
         if any(_unused(row, cell) and not cell.group for cell in row.cells):
             left = table.mask((place for place, cell in enumerate(row.cells) if cell.handed))
             if row.loose is not None and row.loose.several:
-                several.append(f"; for {row.resource} it must use a node of each that is left, so others are ✗")
+                several.append(f"; the container must use the NUMA nodes of every {row.resource} left, so others are ✗")
             else:
                 there.setdefault(left, []).append(row.resource)
     return "".join(several) + "".join(
-        f"; for {listed(names)} it must use {nodes_text(left)}"
-        + (" at once, so none alone will do" if left & (left - 1) else ", too, so others are ✗")
+        f"; for {listed(names)} the container must use {nodes_text(left)}"
+        + (" together" if left & (left - 1) else ", so others are ✗")
         for left, names in there.items()
         if left
     )
@@ -216,10 +202,10 @@ def _counts(table: Matrix, row: Row) -> bool:
 def _counted(devices: Loose) -> Iterator[str]:
     """Say how a row counts devices that do not lie on one node."""
     if devices.several:
-        yield f"a device of several nodes counts on each of them: {each_device(devices._replace(nowhere=(0, 0)))}"
+        yield f"a device of several NUMA nodes counts on each ({each_device(devices._replace(nowhere=(0, 0)))})"
     free, total = devices.nowhere
     if total:
-        yield f"a device whose NUMA node is not known counts on no node: {how_many(free, total)}"
+        yield f"devices with an unknown NUMA node count on none ({how_many(free, total)})"
 
 
 def _shown(row: Row, cell: MatrixCell) -> Verdict:
@@ -234,7 +220,7 @@ def _unused(row: Row, cell: MatrixCell) -> bool:
 
 
 def _verdict(table: Matrix, place: int) -> Cell:
-    return Styled("yes ✓", "good") if table.fits(place) else Styled("no ✗", "bad")
+    return Styled("yes", "good") if table.fits(place) else Styled("no", "bad")
 
 
 def could_use(table: Matrix, row: Row) -> str:
@@ -242,18 +228,22 @@ def could_use(table: Matrix, row: Row) -> str:
     if any(cell.verdict == "parts" for cell in row.cells):
         return "whole cores only"
     if not _counts(table, row):
-        return "any nodes" if row.free + sum(cell.handed for cell in row.cells) >= row.requested else "nothing"
+        return "any NUMA nodes" if row.free + sum(cell.handed for cell in row.cells) >= row.requested else "nothing"
     if row.unplaced and not row.possible:
         return "nothing"
     alone = [place for place, cell in enumerate(row.cells) if cell.verdict in ("enough", "any")]
     if row.cells and len(alone) == len(row.cells):
-        return "any node" if len(alone) > 1 else nodes_text(table.mask(alone))
+        return "any NUMA node" if len(alone) > 1 else nodes_text(table.mask(alone))
     if alone:
         one = ("one of " if len(alone) > 1 else "") + nodes_text(table.mask(alone))
         return " or ".join([one, *_wholes(table, row)])
     if not row.possible:
         return "nothing"
-    return "no node alone" if table.policy == "single-numa-node" else "several nodes together"
+    return (
+        "no single NUMA node"
+        if table.policy == "single-numa-node" or row.width < 2
+        else f"{nodes_count(row.width)} together"
+    )
 
 
 def _wholes(table: Matrix, row: Row) -> Iterator[str]:

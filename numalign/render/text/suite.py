@@ -6,7 +6,7 @@ from numalign.render.ci.checks import Check, Problem
 from numalign.render.page.document import Document, Paragraph, Styled, Table
 from numalign.results.replay import SuiteResult
 
-COLUMNS = ("", "TEST", "MACHINE", "KUBELET", "NOT AS EXPECTED")
+COLUMNS = ("", "TEST", "MACHINE", "KUBELET", "PROBLEMS")
 
 
 def suite_document(result: SuiteResult) -> Document:
@@ -22,7 +22,7 @@ def suite_document(result: SuiteResult) -> Document:
         for one in result.cases
     )
     total = len(result.cases)
-    return [Table(COLUMNS, rows), Paragraph(), Paragraph(f"{total - result.failed} of {total} as expected")]
+    return [Table(COLUMNS, rows), Paragraph(), Paragraph(f"{total - result.failed} of {total} tests passed.")]
 
 
 def suite_checks(result: SuiteResult) -> list[Check]:

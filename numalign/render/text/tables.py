@@ -13,7 +13,7 @@ from numalign.model.words import few_of
 from numalign.render.page.document import Block, Paragraph
 from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
-from numalign.render.text.matrix import matrix_notes, matrix_table
+from numalign.render.text.matrix import SOME, matrix_notes, matrix_table
 from numalign.render.text.words.shortage import taken_text
 
 if TYPE_CHECKING:
@@ -23,22 +23,40 @@ if TYPE_CHECKING:
     from numalign.model.pod import QoS
     from numalign.results.explain import ExplainedPod
 
-NO_TABLE = "it goes down before it knows what is free"
+NO_TABLE = "the kubelet crashes before it counts free resources"
 """Why there is no table of what a kubelet does not survive."""
 
-NO_NODES = "under policy none, no NUMA node is in the way"
+NO_NODES = "policy none ignores NUMA nodes"
 
 
 def tables(told: ExplainedPod) -> Iterator[Block]:
+    """Lay out, with what "~" means before the first note; see `_tables`."""
+    before: Block | None = None
+    for block in _tables(told):
+        if (
+            isinstance(block, Paragraph)
+            and isinstance(before, Paragraph)
+            and before.text == SOME
+            and block.text[:1].islower()
+        ):
+            block = Paragraph(f"{SOME}; {block.text}", block.indent)
+        elif before is not None:
+            yield before
+        before = block
+    if before is not None:
+        yield before
+
+
+def _tables(told: ExplainedPod) -> Iterator[Block]:
     """Lay out what there was to choose from, decision by decision, and say why a node with all of it does not help."""
     refusal = told.refusal
     if refusal is not None and refusal.crash is not None:
         yield Paragraph()
-        yield Paragraph(f"no table{' of that container' * bool(refusal.container)}: {NO_TABLE}", 2)
+        yield Paragraph(f"No table: {NO_TABLE}.", 2)
     if refusal is not None and refusal.stage == "fit" and refusal.policy == "none":
         yield Paragraph()
-        lacks = f"lacks {listed(refusal.resources)}" if refusal.resources else "refuses the pod"
-        yield Paragraph(f"no table: the machine as a whole {lacks}; {NO_NODES}", 2)
+        small = f"the node total of {listed(refusal.resources)} is too small" if refusal.resources else "no NUMA reason"
+        yield Paragraph(f"No table: {small}; {NO_NODES}.", 2)
         return
     for tied, some in groupby(told.matrices, key=lambda table: bool(table.rows)):
         if tied:
@@ -47,9 +65,10 @@ def tables(told: ExplainedPod) -> Iterator[Block]:
         else:
             yield Paragraph()
             yield Paragraph(_nothing_tied([table.container for table in some]), 2)
-    yield from (Paragraph(text, 2) for text in _no_columns(told.matrices))
+    notes = [*_no_columns(told.matrices)]
     if refusal is not None:
-        yield from (Paragraph(text, 2) for text in (*_not_reached(told), *_not_counted(told), *_doubled(told)))
+        notes += [*_not_reached(told), *_not_counted(told), *_doubled(told)]
+    yield from (Paragraph(text, 2) for text in notes)
     if refusal is not None and told.matrices and told.matrices[-1].rows:
         yield from (Paragraph(text, 2) for text in _requests(told, refusal))
 
@@ -57,26 +76,45 @@ def tables(told: ExplainedPod) -> Iterator[Block]:
 def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
     refusal = told.refusal if table is told.matrices[-1] else None
     yield Paragraph()
-    yield Paragraph(_whom(table.container), 2)
+    if told.containers > 1:
+        yield Paragraph(_whom(table.container), 2)
     if refusal is not None and refusal.odd_cores:
         table = table.of_parts()
-    yield matrix_table(table, verdict=True)
+    yield matrix_table(table, verdict=True, given=allocated(told).get(table.container or ""))
     yield from (Paragraph(text, 2) for text in (_in_spite(told, refusal) if refusal is not None else ()))
     yield from (Paragraph(text, 2) for text in matrix_notes(table))
     if table.strayed and refusal is None:
-        chosen = "takes CPUs of the whole socket, also of nodes that were not chosen"
-        yield Paragraph(f"its CPUs came from {nodes_text(table.strayed)}: option align-by-socket {chosen}", 2)
+        chosen = "align-by-socket also takes CPUs of the socket's other NUMA nodes"
+        yield Paragraph(f"The CPUs are from {nodes_text(table.strayed)}: {chosen}.", 2)
     if refusal is None and _on_no_node(table):
-        whom = "the pod" if table.container is None else "this container"
-        yield Paragraph(f"no ✗ is about one NUMA node alone: {whom} passes", 2)
+        whom = "pod" if table.container is None else "container"
+        yield Paragraph(f"No single NUMA node has all resources. The {whom} is admitted anyway.", 2)
+
+
+def allocated(told: ExplainedPod) -> dict[str, dict[str, tuple[str, str]]]:
+    """Give of each container whose own table has all its resources where each was allocated, and its distance."""
+    rows = {table.container: {row.resource for row in table.rows} for table in told.matrices}
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for one in told.placements:
+        pinned = any(place.resource == CPU for place in one.places)
+        cells = {
+            place.resource: (
+                nodes_text(place.nodes),
+                ("unknown" if pinned else "-") if place.distance is None else str(place.distance),
+            )
+            for place in one.places
+        }
+        if cells and set(cells) <= rows.get(one.container, set()):
+            found[one.container] = cells
+    return found
 
 
 def _nothing_tied(containers: Sequence[str | None]) -> str:
     """Say so of the whole pod or of containers of which no decision counts anything."""
     if len(containers) > 1:
         names = few_of([name for name in containers if name is not None], MAX_IDS_NAMED)
-        return f"containers {names}: the kubelet ties nothing that they ask for to NUMA nodes"
-    return f"{_whom(containers[0])}: the kubelet ties nothing that it asks for to NUMA nodes"
+        return f"Containers {names} request nothing that the kubelet aligns."
+    return f"{_whom(containers[0])} requests nothing that the kubelet aligns."
 
 
 def _on_no_node(table: Matrix) -> bool:
@@ -89,7 +127,7 @@ def _not_reached(told: ExplainedPod) -> Iterator[str]:
     last, left = (told.matrices[-1].container if told.matrices else None), told.containers - len(told.matrices)
     if last is not None and left > 0 and (told.refusal is None or told.refusal.crash is None):
         what = "table for the container" if left == 1 else f"tables for the {left} containers"
-        yield f"no {what} after {last}: the kubelet goes no further"
+        yield f"No {what} after {last}: the kubelet stopped there."
 
 
 def _no_columns(tables: Sequence[Matrix]) -> Iterator[str]:
@@ -97,7 +135,7 @@ def _no_columns(tables: Sequence[Matrix]) -> Iterator[str]:
     told = next((table.nodes for table in tables if table.rows), ())
     missing = sum(1 << numa for numa in range(max(told, default=0)) if numa not in told)
     if missing:
-        yield f"this machine has no {nodes_text(missing)}"
+        yield f"This machine has no {nodes_text(missing)}."
 
 
 def _not_counted(told: ExplainedPod) -> Iterator[str]:
@@ -112,13 +150,13 @@ def _not_counted(told: ExplainedPod) -> Iterator[str]:
         some = list(dict.fromkeys(name for one in resources for name in whose[counted, why, one]))
         what = listed(list(dict.fromkeys(resources)))
         if counted:
-            yield f"{what} counts without {few_of(some, MAX_IDS_NAMED)}: {why}"
+            yield f"{what} is counted without {few_of(some, MAX_IDS_NAMED)} ({why})"
         else:
             of = f" of {few_of(some, MAX_IDS_NAMED)}" if len(some) < told.containers else ""
-            out = f" {'is' if len(set(resources)) == 1 else 'are'} not counted" * any(
+            out = f" {'is' if len(set(resources)) == 1 else 'are'} not aligned" * any(
                 table.rows for table in told.matrices
             )
-            yield f"{what}{of}{out}: {why}"
+            yield f"{what}{of}{out} ({why})"
 
 
 def _doubled(told: ExplainedPod) -> Iterator[str]:
@@ -127,31 +165,31 @@ def _doubled(told: ExplainedPod) -> Iterator[str]:
         many = told.doubled & (told.doubled - 1)
         which = f"CPU{'s' * bool(many)} {format_set(told.doubled)} {'are' if many else 'is'}"
         yield (
-            f"cpu does not add up: {which} held by a pod and counted as free, or held by two, since the kubelet "
-            "misjudges cores of unequal size"
+            f"cpu does not add up: {which} allocated and counted as free, or allocated twice "
+            "(kubelet bug on cores of unequal size)."
         )
 
 
 def untied_text(one: Untied, qos: QoS) -> str:
     """Say why no decision counts what a container asks for."""
     if one.kind == "memory-manager":
-        return "memoryManagerPolicy is None"
+        return "memoryManagerPolicy: None"
     if one.kind == "init":
-        return "only init containers ask for it, which does not count for a whole pod"
+        return "only init containers request it"
     if one.kind == "bytes" and not one.odd:
-        return "the container asks for no whole number of bytes"
+        return "the request is not a whole number of bytes"
     if one.kind == "bytes":
         amounts = [f"{with_decimals(nano)} of {name}" for name, nano in one.odd]
         verb = "is" if len(amounts) == 1 else "are"
         odd = few_of(amounts, MAX_IDS_NAMED)
-        return f"{odd} {verb} no whole number of bytes, so what the whole pod asks for is not counted"
+        return f"{odd} {verb} not a whole number of bytes"
     if one.kind == "no-plugin":
         return "no device plugin offers it"
     return cause_text(one.cause, qos)
 
 
 def _whom(container: str | None) -> str:
-    return "the whole pod" if container is None else f"container {container}"
+    return "Whole pod" if container is None else f"Container {container}"
 
 
 def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
@@ -159,21 +197,21 @@ def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     last = told.matrices[-1]
     yield from _enough_alone(last, refusal)
     if refusal.odd_cores:
-        first = "cpu counts single CPUs;" if last.policy == "none" else "cpu ✗ also where enough single CPUs are free:"
-        yield f"{first} full-pcpus-only gives out whole cores only"
+        first = "The table counts single CPUs." if last.policy == "none" else "cpu ✗ also where single CPUs are enough:"
+        yield f"{first} full-pcpus-only allocates whole cores only."
         return
     if refusal.around.cores is None and _counts_single_cpus(told, last):
-        yield "cpu ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
+        yield "✓ counts single CPUs; full-pcpus-only allocates whole cores only"
     if not any(map(last.fits, range(len(last.nodes)))):
         if refusal.stage == "fit":
-            yield "no ✗ is about one NUMA node alone and not in the way; the node as a whole refuses the pod, see above"
+            yield "✗ counts NUMA nodes only; the node totals reject the pod"
         return
     if refusal.around.cores is not None:
-        yield "yes ✓ counts single CPUs; full-pcpus-only gives out whole cores only"
+        yield "✓ counts single CPUs; full-pcpus-only allocates whole cores only"
     elif refusal.stage == "fit":
-        yield "yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"
+        yield "✓ counts NUMA nodes only; the node totals reject the pod"
     elif refusal.stage == "allocation":
-        yield "yes ✓ is about what is free; it was refused while it was handed out, see above"
+        yield "✓ counts free amounts; the allocation failed"
 
 
 def _enough_alone(last: Matrix, refusal: Refusal) -> Iterator[str]:
@@ -184,7 +222,7 @@ def _enough_alone(last: Matrix, refusal: Refusal) -> Iterator[str]:
         if row is None or len(others) == len(one.parts) or not any(cell.verdict == "enough" for cell in row.cells):
             continue
         whom = few_of(others, MAX_IDS_NAMED)
-        yield f"{one.resource} ✓ is for {last.container} alone; with {whom} it is too much, see above"
+        yield f"{one.resource} ✓ is for {last.container} alone; with {whom} the sum is too large"
 
 
 def _counts_single_cpus(told: ExplainedPod, last: Matrix) -> bool:
@@ -203,7 +241,4 @@ def _requests(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:
     for row in told.matrices[-1].rows:
         one = short.get(row.resource)
         if one is not None and one.capacity - one.used < row.free * NANO:
-            yield (
-                f"{row.resource}: other pods ask for {taken_text(one)} in all; "
-                "FREE leaves out only what they hold as their own"
-            )
+            yield (f"{row.resource}: other pods request {taken_text(one)}; FREE leaves out only exclusive resources")

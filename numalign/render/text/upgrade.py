@@ -39,7 +39,7 @@ def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) 
         Paragraph(),
     ]
     if not result.differences:
-        return [*document, Paragraph(f"nothing that numalign replays changed from {names[0]} to {names[-1]}")]
+        return [*document, Paragraph(f"No change that numalign replays from {names[0]} to {names[-1]}.")]
     return [*document, *_differences(result, wide=wide)]
 
 
@@ -51,7 +51,7 @@ def _differences(result: UpgradeResult, *, wide: bool) -> Document:
         shown = [change for change in ordered if change.decides]
     rest = len(ordered) - len(shown)
     table = Table(
-        ("SINCE", "DECIDES HERE", "TOPIC", "BEFORE", "SINCE THEN"),
+        ("SINCE", "MATTERS", "TOPIC", "BEFORE", "NOW"),
         tuple(
             (
                 version_text(change.difference.since),
@@ -63,12 +63,12 @@ def _differences(result: UpgradeResult, *, wide: bool) -> Document:
             for change in shown
         ),
     )
-    title = Paragraph(f"what changed from {first} to {last}:")
+    title = Paragraph(f"Changes from {first} to {last}:")
     if not shown:
         return [
-            Paragraph(f"none of the {rest} changes from {first} to {last} decides anything here (-o wide lists them)")
+            Paragraph(f"None of the {rest} changes from {first} to {last} affects these pods (-o wide lists them).")
         ]
-    more = [Note(f"{rest} other changes decide nothing here (-o wide lists them)", "dim")] if rest else []
+    more = [Note(f"{rest} other changes do not affect these pods (-o wide lists them).", "dim")] if rest else []
     return [title, table, *more]
 
 
@@ -85,25 +85,25 @@ def _rows(run: VersionResult, same: Sequence[bool]) -> Iterable[tuple[Cell, ...]
 def _sentences(result: UpgradeResult, *, few: bool) -> Iterable[str]:
     """Say for each pod what the upgrade changes, why, and what to do."""
     yield from _start(result)
-    alike = 0
+    alike, first, last = 0, result.older.version, result.newer.version
     for before, after, same, upgrade in zip(
         result.older.pods, result.newer.pods, result.same, result.upgrades, strict=False
     ):
         if same and not few:
             alike += 1
         elif before.admitted != after.admitted:
-            was, now = "admitted" if before.admitted else "refused", "admitted" if after.admitted else "REFUSED"
-            yield f"{before.name}: {was} before, {now} now"
+            was, now = "admitted" if before.admitted else "rejected", "admitted" if after.admitted else "rejected"
+            yield f"{before.name}: {now} by {last}, {was} by {first}"
         elif same:
-            yield f"{before.name}: the same in both"
+            yield f"{before.name}: same decision"
         elif before.admitted:
-            yield f"{before.name}: admitted by both; {'; '.join(upgrade.changes) or 'with another hint'}"
+            yield f"{before.name}: admitted by both, {', '.join(upgrade.changes) or 'with another hint'}"
         else:
-            yield f"{before.name}: refused by both, in other words"
+            yield f"{before.name}: rejected by both, with different messages"
         if not same and len(result.differences) > 1:
             yield from _causes(upgrade)
     if alike:
-        yield f"{alike} pods are decided alike"
+        yield f"{alike} pods have the same decision."
 
 
 def _start(result: UpgradeResult) -> Iterable[str]:
@@ -115,13 +115,13 @@ def _start(result: UpgradeResult) -> Iterable[str]:
     elif not result.newer.pods:
         yield f"kubelets {result.older.version} and {result.newer.version} start with these settings"
     if result.newer.error:
-        yield f"  see numalign config check --kubelet-version {result.newer.version}"
+        yield f"  For the errors, run numalign config check --kubelet-version {result.newer.version}"
 
 
 def _causes(upgrade: PodUpgrade) -> Iterable[str]:
     for cause in upgrade.causes:
-        yield f"  because of {version_text(cause.since)}, {cause.topic}: {cause.newer}"
+        yield f"  Cause, since {version_text(cause.since)}: {cause.topic}: {cause.newer}"
         if cause.remedy and upgrade.worse:
-            yield f"  {cause.remedy}"
+            yield f"  fix: {cause.remedy}"
     if not upgrade.causes:
-        yield "  because of several changes together, or of what other pods hold now"
+        yield "  Cause: several changes together, or what other pods now hold."

@@ -42,18 +42,8 @@ def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
         if part.otherwise
     }
     assert told == {
-        ("app", "cpu"): [
-            (
-                "cpu: 5 asked, but no NUMA node ever has more than 4 (nodes 0-1), and policy single-numa-node takes "
-                "all of it from one node"
-            )
-        ],
-        ("app", GPU): [
-            (
-                f"{GPU}: 2 asked, but no NUMA node ever has more than 1 (nodes 0-1), and policy single-numa-node takes "
-                "all of it from one node"
-            )
-        ],
+        ("app", "cpu"): ["5 CPUs need 2 NUMA nodes: each has at most 4. single-numa-node allows 1."],
+        ("app", GPU): [f"2 {GPU} need 2 NUMA nodes: each has at most 1. single-numa-node allows 1."],
     }
 
 

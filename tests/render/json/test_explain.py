@@ -34,11 +34,16 @@ def changes(name: str, step: int) -> list[dict[str, Any]]:
         pytest.param(
             "e2e-d-02296",
             0,
-            "1 of the 2 nvidia.com/gpu has no known NUMA node",
+            "NUMA node unknown for 1 of 2 nvidia.com/gpu",
             id="of which devices nobody knows the node",
         ),
-        pytest.param("e2e-d-00055", 4, "its CPUs are shared in any case", id="what the change is not to blame for"),
-        pytest.param("e2e-d-00055", 4, "instead of 2 in container c0", id="which container of several it is about"),
+        pytest.param(
+            "e2e-d-00055",
+            4,
+            "(CPUs shared in any case)",
+            id="what the change is not to blame for",
+        ),
+        pytest.param("e2e-d-00055", 4, "(now 2) in container c0", id="which container of several it is about"),
     ],
 )
 def test_a_change_is_told_as_the_text_tells_it(name: str, step: int, expected: str) -> None:

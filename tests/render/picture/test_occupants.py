@@ -165,4 +165,4 @@ def test_a_container_keeps_its_letter_in_both_pictures() -> None:
 def test_a_comparison_as_a_page_has_the_pictures_and_the_table() -> None:
     done = in_process("compare", "pods/announcement.yaml", "-m", "figure-1", "-o", "html")
     assert done.out.count("<svg") == 1
-    assert "no variant admits everything" in done.out
+    assert "No variant admits every pod." in done.out

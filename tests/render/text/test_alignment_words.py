@@ -33,14 +33,14 @@ THIRD = FIGURE._replace(
             5,
             [
                 (
-                    "not aligned: c0: intel.com/sriov sriov1 (1 of its 4) on node 1, intel.com/sriov sriov2 (1 of "
-                    "its 4) on nodes 1-2 at once, CPUs, hugepages-1Gi, memory and intel.com/sriov sriov3 (1 of its 4) "
-                    "on node 0, intel.com/sriov sriov0 (1 of its 4) on nodes 0,2 at once, as policy none chooses no "
-                    "nodes; node 2 has no CPUs, the nearest with CPUs are nodes 0-1"
+                    "c0: CPUs, hugepages-1Gi, memory and intel.com/sriov sriov3 on NUMA 0, "
+                    "intel.com/sriov sriov0 on NUMA 0,2 at once, intel.com/sriov sriov1 on NUMA 1, "
+                    "intel.com/sriov sriov2 on NUMA 1-2 at once. Policy none chooses no NUMA nodes. "
+                    "NUMA 2 has no CPUs, the nearest CPUs are on NUMA 0-1."
                 ),
                 (
-                    "c0: intel.com/sriov sriov2 lies on nodes 1-2 at once; node 2 has no CPUs, the nearest with CPUs "
-                    "are nodes 0-1"
+                    "c0: intel.com/sriov sriov2 is on NUMA 1-2 at once: NUMA 2 has no CPUs, the "
+                    "nearest CPUs are on NUMA 0-1"
                 ),
             ],
             id="a device by a node without CPUs: apart, and as aligned",
@@ -50,10 +50,11 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "not aligned: c0: memory on nodes 2-3, amd.com/gpu gpu4 and gpu5 (2 of its 8) on node 1, "
-                    "amd.com/gpu gpu8–11 (4 of its 8) on node 2, CPUs and amd.com/gpu gpu12 and gpu13 (2 of its 8) "
-                    "on node 3, as nodes 2-3 were chosen, and what i1 left of amd.com/gpu on node 1 is handed out "
-                    "first; what i0 and i1 left of cpu and memory on node 1 is not used, as that node was not chosen"
+                    "c0: CPUs and amd.com/gpu gpu12 and gpu13 on NUMA 3, memory on NUMA 2-3, "
+                    "amd.com/gpu gpu4 and gpu5 on NUMA 1, amd.com/gpu gpu8–11 on NUMA 2. The kubelet "
+                    "chose NUMA 2-3. Init containers (i1) left amd.com/gpu on NUMA 1, which the "
+                    "kubelet allocates first. Init containers (i0, i1) left cpu and memory on NUMA "
+                    "1, unused: The kubelet chose other NUMA nodes."
                 )
             ],
             id="devices that an init container left come first, though there is enough on the chosen nodes",
@@ -63,9 +64,9 @@ THIRD = FIGURE._replace(
             8,
             [
                 (
-                    "not aligned: i0: memory on nodes 0-1, CPUs on nodes 1-2, as nodes 0-1 were chosen for the whole "
-                    "pod (no node alone had 8 cpu free) and have too little cpu free once p5 is there, so the rest "
-                    "comes from node 2"
+                    "i0: CPUs on NUMA 1-2, memory on NUMA 0-1. The kubelet chose NUMA 0-1 for the "
+                    "whole pod. No single NUMA node had 8 CPUs free. NUMA 0-1 have too little cpu "
+                    "free with p5 there. The rest comes from NUMA 2."
                 )
             ],
             id="what is too little only for a pod that is admitted besides says so",
@@ -75,9 +76,10 @@ THIRD = FIGURE._replace(
             7,
             [
                 (
-                    "not aligned: c1: hugepages-1Gi, hugepages-2Mi and memory on nodes 2-4, CPUs on node 4, as nodes "
-                    "2-4 were chosen (no 2 nodes that may be combined had 1026Mi hugepages-2Mi free: memory is held "
-                    "already on node 1 alone) and each resource may come from any of them"
+                    "c1: CPUs on NUMA 4, hugepages-1Gi, hugepages-2Mi and memory on NUMA 2-4. The "
+                    "kubelet chose NUMA 2-4. No set of 2 NUMA nodes that the Memory Manager may "
+                    "combine had 1026Mi of hugepages-2Mi free. Memory is held on NUMA 1. best-effort "
+                    "lets each resource come from any of these."
                 )
             ],
             id="nodes that have enough and may not be combined are named, as their memory is held",
@@ -87,9 +89,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: c1: memory on nodes 3-4, CPUs on node 4, as nodes 3-4 were chosen (memory is held "
-                    "already on nodes 3-4 together, so these are used only together) and each resource may come from "
-                    "any of them"
+                    "c1: CPUs on NUMA 4, memory on NUMA 3-4. The kubelet chose NUMA 3-4. Memory is "
+                    "held on NUMA 3-4 together, which the Memory Manager uses only as a whole. "
+                    "best-effort lets each resource come from any of these."
                 )
             ],
             id="nodes that are used only together are named",
@@ -99,9 +101,10 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: i0: on nodes 0-2, as nodes 0-1 were chosen and never have enough cpu, so the rest "
-                    "comes from node 2; on an empty machine no resource alone needs more than 2 nodes; nobody knows "
-                    "the NUMA node of example.com/notopo notopo0"
+                    "i0: The container is spread over NUMA 0-2. The kubelet chose NUMA 0-1. NUMA 0-1 "
+                    "have too little cpu, even on an empty node. The rest comes from NUMA 2. On an "
+                    "empty node every resource fits on 2 NUMA nodes. NUMA node unknown: "
+                    "example.com/notopo notopo0."
                 )
             ],
             id="chosen nodes with too few CPUs are the reason, not the option that takes whole sockets",
@@ -111,8 +114,8 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "not aligned: s0, c0: memory on nodes 1-2, CPUs on node 0, as nodes 1-2 were chosen, and option "
-                    "align-by-socket takes CPUs of the whole socket"
+                    "s0, c0: CPUs on NUMA 0, memory on NUMA 1-2. The kubelet chose NUMA 1-2. "
+                    "align-by-socket takes CPUs of the whole socket."
                 )
             ],
             id="CPUs left on nodes that were not chosen are no reason for the choice",
@@ -121,10 +124,11 @@ THIRD = FIGURE._replace(
             "e2e-d-00875",
             0,
             [
-                "1. Two changes together; its CPUs are shared in any case, so it is NOT aligned",
+                "1. Make two changes together: admitted, NOT aligned (CPUs shared in any case)",
                 (
-                    "not aligned: c0: nvidia.com/gpu and xilinx.com/fpga on node 0, CPUs anywhere: the pod is "
-                    "Burstable, see above"
+                    "c0: nvidia.com/gpu and xilinx.com/fpga on NUMA 0. The CPUs are not pinned. The "
+                    "pod is Burstable: s0, c1, c2 request less cpu than the limit and c0 has no cpu "
+                    "or memory limit."
                 ),
             ],
             id="why CPUs are shared is said once, and that the change is not what makes them so",
@@ -134,8 +138,8 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "2. ask for at most 1 amd.com/gpu instead of 2 in container c0; its CPUs are shared in any case, "
-                    "so it is NOT aligned"
+                    "2. Request at most 1 amd.com/gpu (now 2) in container c0: admitted, NOT aligned "
+                    "(CPUs shared in any case)"
                 )
             ],
             id="CPUs that are never pinned are not the fault of a change",
@@ -145,8 +149,8 @@ THIRD = FIGURE._replace(
             4,
             [
                 (
-                    "1. Four changes together; CPUs and memory are aligned then, but no plugin tells the NUMA node of "
-                    "mellanox.com/rdma"
+                    "1. Make four changes together: CPUs and memory are aligned, but the device "
+                    "plugin reports no NUMA node for mellanox.com/rdma"
                 )
             ],
             id="what is known to be aligned is told beside what nobody knows",
@@ -154,12 +158,7 @@ THIRD = FIGURE._replace(
         pytest.param(
             "e2e-d-01671",
             0,
-            [
-                (
-                    "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
-                    "0-1 (its CPUs need 2 nodes)"
-                )
-            ],
+            [("2. Set the policy to best-effort (now single-numa-node): aligned on NUMA 0-1 (CPUs need 2)")],
             id="what is aligned on several nodes takes as many",
         ),
         pytest.param(
@@ -167,9 +166,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: c0: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen and each resource "
-                    "may come from any of them; what i0 left of cpu on node 1 is not used: it may lie on any of the "
-                    "chosen nodes"
+                    "c0: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1. best-effort "
+                    "lets each resource come from any of these. Init containers (i0) left cpu on "
+                    "NUMA 1, unused: the container may use any chosen NUMA node."
                 )
             ],
             id="what an init container leaves and the next one does not take says why",
@@ -179,8 +178,9 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "not aligned: xilinx.com/fpga fpga0 and fpga1 on node 0, CPUs on node 1, as node 0 was chosen "
-                    "for the whole pod and never has enough cpu, so it comes from node 1"
+                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose "
+                    "NUMA 0 for the whole pod. NUMA 0 has too little cpu, even on an empty node. The "
+                    "rest comes from NUMA 1."
                 )
             ],
             id="two devices are named one by one",
@@ -189,10 +189,11 @@ THIRD = FIGURE._replace(
             "lifecycle-d-00397",
             2,
             [
-                "memory: 7537Mi asked by c0 after the reduction: fits one node, which has 7537Mi at most",
+                "7537Mi of memory as reduced (by c0) fits on 1 NUMA node: each has at most 7.3Gi.",
                 (
-                    "not aligned: i0, c0: memory on node 3, CPUs on node 2, xilinx.com/fpga on nodes 2-3 at once, as "
-                    "node 3 was chosen for the whole pod, and option align-by-socket takes CPUs of the whole socket"
+                    "i0, c0: CPUs on NUMA 2, xilinx.com/fpga on NUMA 2-3 at once, memory on NUMA 3. "
+                    "The kubelet chose NUMA 3 for the whole pod. align-by-socket takes CPUs of the "
+                    "whole socket."
                 ),
             ],
             id="parts that lie apart by an option say so",
@@ -202,21 +203,19 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: c0: nvidia.com/gpu gpu3 on node 1, CPUs and intel.com/sriov on node 0, as node 0 "
-                    "was chosen and has too little nvidia.com/gpu free, so it comes from node 1"
+                    "c0: CPUs and intel.com/sriov on NUMA 0, nvidia.com/gpu gpu3 on NUMA 1. The "
+                    "kubelet chose NUMA 0. NUMA 0 has too little nvidia.com/gpu free. The rest comes "
+                    "from NUMA 1."
                 ),
-                "2. Two changes together; it is NOT aligned then",
-                (
-                    "why: as told above of cpu; CPUs are then given out one by one, also those of a core that others "
-                    "have a part of"
-                ),
+                "2. Make two changes together: admitted, NOT aligned",
+                "The kubelet then allocates single CPUs, also from cores in use by other containers.",
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
         ),
         pytest.param(
             "e2e-d-00492",
             1,
-            ["not aligned: i0: memory on node 1, CPUs on nodes 0,2-3, as policy none chooses no nodes"],
+            ["i0: CPUs on NUMA 0,2-3, memory on NUMA 1. Policy none chooses no NUMA nodes."],
             id="policy none is the reason where it chose nothing",
         ),
         pytest.param(
@@ -224,8 +223,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: i0, c0: intel.com/sriov on node 0, CPUs anywhere: the pod is Burstable, see above; "
-                    "nobody knows the NUMA node of intel.com/sriov sriov1"
+                    "i0, c0: intel.com/sriov on NUMA 0. The CPUs are not pinned. The pod is "
+                    "Burstable: i0 has no memory limit and c0 has no cpu or memory limit. NUMA node "
+                    "unknown: intel.com/sriov sriov1."
                 )
             ],
             id="beside CPUs that float, devices of no known node are told, too",
@@ -235,12 +235,12 @@ THIRD = FIGURE._replace(
             6,
             [
                 (
-                    "not aligned: c0: memory, amd.com/gpu gpu0–2 (3 of its 6) and intel.com/sriov sriov2 on node 0, "
-                    "CPUs and amd.com/gpu gpu3–5 (3 of its 6) on node 1, as node 0 was chosen and has too little cpu "
-                    "and amd.com/gpu free, so the rest comes from node 1; what i0 left of memory on node 1 is not "
-                    "used, as that node was not chosen"
+                    "c0: CPUs and amd.com/gpu gpu3–5 on NUMA 1, memory, amd.com/gpu gpu0–2 and "
+                    "intel.com/sriov sriov2 on NUMA 0. The kubelet chose NUMA 0. NUMA 0 has too "
+                    "little cpu and amd.com/gpu free. The rest comes from NUMA 1. Init containers "
+                    "(i0) left memory on NUMA 1, unused: The kubelet chose other NUMA nodes."
                 ),
-                "aligned: i0 on node 1",
+                "Aligned: i0 on NUMA 1.",
             ],
             id="of devices that lie apart it is told how many, and of the other containers where they are",
         ),
@@ -249,8 +249,8 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "not aligned: on nodes 2-3, as policy none chooses no nodes; on an empty machine its CPUs need "
-                    "no more than 1 node"
+                    "The container is spread over NUMA 2-3. Policy none chooses no NUMA nodes. On an "
+                    "empty node the CPUs fit on 1 NUMA node."
                 )
             ],
             id="what is wider than it need be says why: nobody chose",
@@ -260,8 +260,9 @@ THIRD = FIGURE._replace(
             4,
             [
                 (
-                    "not aligned: c1: memory on nodes 0-1, CPUs on node 0, as nodes 0-1 were chosen (its nodes "
-                    "must include nodes 0-1, as i0 left cpu there) and each resource may come from any of them"
+                    "c1: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1. Init "
+                    "containers (i0) left cpu on NUMA 0-1. best-effort lets each resource come from "
+                    "any of these."
                 )
             ],
             id="what is wider than it need be says why: an init container left some",
@@ -271,8 +272,9 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "not aligned: c1: on nodes 0-1, as nodes 0-1 were chosen for the whole pod, which asks for 19 "
-                    "cpu; on an empty machine no resource alone needs more than 1 node"
+                    "c1: The container is spread over NUMA 0-1. The kubelet chose NUMA 0-1 for the "
+                    "whole pod. The pod requests 19 CPUs. On an empty node every resource fits on 1 "
+                    "NUMA node."
                 )
             ],
             id="what is wider than it need be says why: the whole pod asks for more",
@@ -282,9 +284,10 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "not aligned: hugepages-1Gi, hugepages-2Mi and memory on nodes 1-3, CPUs on node 1, as nodes 1-2 "
-                    "were chosen (no node alone had all of it free) and never have enough hugepages-2Mi, so the rest "
-                    "comes from node 3 (and hugepages-1Gi and memory with it)"
+                    "CPUs on NUMA 1, hugepages-1Gi, hugepages-2Mi and memory on NUMA 1-3. The "
+                    "kubelet chose NUMA 1-2. No single NUMA node had all of it free. NUMA 1-2 have "
+                    "too little hugepages-2Mi, even on an empty node. The rest comes from NUMA 3, "
+                    "with hugepages-1Gi and memory."
                 )
             ],
             id="what is wider than it need be says why: memory resources go together, and no pod holds any",
@@ -294,9 +297,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "not aligned: c0: hugepages-1Gi and memory on nodes 0,3, CPUs on node 0, amd.com/gpu on nodes "
-                    "0-1 at once, as node 0 was chosen and never has enough hugepages-1Gi, so the rest comes from "
-                    "node 3 (and memory with it)"
+                    "c0: CPUs on NUMA 0, amd.com/gpu on NUMA 0-1 at once, hugepages-1Gi and memory "
+                    "on NUMA 0,3. The kubelet chose NUMA 0. NUMA 0 has too little hugepages-1Gi, "
+                    "even on an empty node. The rest comes from NUMA 3, with memory."
                 )
             ],
             id="memory that goes where huge pages are is not short itself",
@@ -311,7 +314,7 @@ def test_each_piece_has_its_place_and_its_cause(name: str, step: int, expected: 
 def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None:
     result = admit(Setup(THIRD, config("none"), "ideal"), [pod("p", 2, gpu=1)])
     text = plain(admit_document(result, "")).splitlines()
-    said = f"{GPU} a lies on node 2; node 2 has no CPUs, the nearest with CPUs is node 0"
+    said = f"{GPU} a is on NUMA 2: NUMA 2 has no CPUs, the nearest CPUs are on NUMA 0"
     assert f"p: {said}" in text
     [container] = result.pods[0].containers
     data = alignment_json(container, result.pods[0].qos)
@@ -325,53 +328,54 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
         pytest.param(
             "e2e-d-01279",
             3,
-            "cpu: 16 asked, and policy restricted takes it from 2 nodes, as 2 empty ones hold so many; its nodes "
-            "must include node 0, where i0 leaves 6: 6 + 8 = 14 at most; free now: node 0: 0 + 6 of 6, node 1: 8 of 8, "
-            "node 2: 8 of 8, node 3: 8 of 8",
+            (
+                "restricted takes 16 CPUs from 2 NUMA nodes, because 2 are enough on an empty "
+                "node. Init container i0 leaves 6 CPUs on NUMA 0, which the container must use. "
+                "At most 6 + 8 = 14 are free there. Free now: NUMA 0: 0 + 6 of 6, NUMA 1: 8 of "
+                "8, NUMA 2: 8 of 8, NUMA 3: 8 of 8."
+            ),
             id="what a node that must be used lets others add",
         ),
         pytest.param(
             "e2e-d-02667",
             1,
-            "cpu: 34 asked by c0, 33 by i0 before, the whole machine never has more than 31, and has 28 free now (node "
-            "0: 28 of 31)",
+            "cpu: 34 requested by c0, 33 by i0 before, 28 of 31 free, 31 on the machine",
             id="an init container that asks for too much, too",
         ),
         pytest.param(
             "lifecycle-d-00225",
             4,
-            "memory ✓ is for c0 alone; with c1 it is too much, see above",
+            "memory ✓ is for c0 alone; with c1 the sum is too large",
             id="enough for one alone",
         ),
-        pytest.param("e2e-d-02296", 2, "memory: 3276Mi asked: fits one node, too", id="besides is said once"),
+        pytest.param("e2e-d-02296", 2, "3276Mi of memory fits on 1 NUMA node.", id="besides is said once"),
         pytest.param(
             "lifecycle-d-00359",
             2,
-            "node 1 | 0 + 6 of 6 ~ | 5.7Gi + 1.5Gi of 7.3Gi ✓ | 2 + 2 of 4 ~ | no ✗",
+            "NUMA 1 | 0 + 6 of 6 ~ | 5.7Gi + 1.5Gi of 7492Mi ✓ | 2 + 2 of 4 ~ | no",
             id="some of what is asked, all of it left by init containers",
         ),
         pytest.param(
             "e2e-d-00346",
             7,
-            "not aligned: c0: CPUs anywhere: it asks for none, so its devices may be far from where it runs; nobody "
-            "knows the NUMA node of example.com/notopo notopo0",
+            (
+                "c0: The container requests no CPUs, so it may run far from its devices. NUMA "
+                "node unknown: example.com/notopo notopo0."
+            ),
             id="who asks for no CPUs is told so, not the pod's class",
         ),
         pytest.param(
             "e2e-d-00565",
             1,
-            (
-                "cpu: 49 asked (c0 17 + c1 32), 49 by i0 before, but no NUMA node ever has more than 32 (node 1), "
-                "and policy single-numa-node takes all of it from one node"
-            ),
+            ("49 CPUs (c0 17 + c1 32) and 49 by i0 need 2 NUMA nodes: each has at most 32. single-numa-node allows 1."),
             id="an init container that asks for too much for one node, too",
         ),
         pytest.param(
             "e2e-d-00614",
             5,
             (
-                "that is: node 1, chosen for it, has too little memory free, and combining it with other nodes does "
-                "not help"
+                "Meaning: NUMA 1, the choice of the kubelet, has too little memory free, also "
+                "combined with other NUMA nodes."
             ),
             id="what a message about a topology hint means",
         ),
@@ -379,19 +383,18 @@ def test_admit_says_of_a_device_by_a_node_without_cpus_where_it_counts() -> None
             "e2e-d-02916",
             0,
             (
-                "cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 2; the same goes for "
-                "the 1 of c1"
+                "1 CPU is not a whole core, and full-pcpus-only allocates whole cores (2 CPUs "
+                "each). Request 2. The same is true of c1 (1)."
             ),
             id="another container with the same fault is named",
         ),
         pytest.param(
-            "e2e-d-02082", 0, "by then c0 of this pod had taken 1", id="why fewer are available than are free in all"
+            "e2e-d-02082", 0, "Before, c0 of this pod took 1.", id="why fewer are available than are free in all"
         ),
         pytest.param(
             "e2e-d-01585",
             2,
-            "besides, as the node is now: memory: 30.4Gi asked, 22.4Gi of the node's 30.7Gi requested by other pods, "
-            "which leaves 8.3Gi",
+            ("also now: memory: 30.3Gi requested, 8.3Gi of 30.7Gi left: other pods request 22.3Gi"),
             id="what refuses only now a pod that is never admitted",
         ),
     ],
@@ -402,14 +405,17 @@ def test_a_refusal_says(name: str, step: int, expected: str) -> None:
 
 def test_what_holds_at_any_time_stands_first_where_a_pod_is_never_admitted() -> None:
     text = recorded("e2e-d-02536", 5)
-    assert [line.partition(": nvidia")[0] for line in text[1:3]] == ["even on an empty machine", "as the node is now"]
+    assert [line.partition(": nvidia")[0] for line in text[1:3]] == [
+        ("on an empty node: 12 nvidia.com/gpu need 4 NUMA nodes: each has at most 3. single-numa-node allows 1."),
+        "now",
+    ]
 
 
 def test_devices_of_an_unknown_node_are_told_also_where_only_one_node_has_cpus() -> None:
     text = recorded("e2e-d-01069", 1)
     expected = [
-        "1. Two changes together; it is aligned then, c0 on node 0",
-        "amd.com/gpu gpu5 lies on node 1; node 1 has no CPUs, the nearest with CPUs is node 0",
-        "nobody knows the NUMA node of amd.com/gpu gpu0, but only node 0 has CPUs",
+        "1. Make two changes together: aligned (c0 on NUMA 0)",
+        "amd.com/gpu gpu5 is on NUMA 1: NUMA 1 has no CPUs, the nearest CPUs are on NUMA 0",
+        "NUMA node unknown: amd.com/gpu gpu0. Only NUMA 0 has CPUs.",
     ]
     assert [line for line in text if line in expected] == expected, "\n".join(text)

@@ -23,7 +23,7 @@ def test_the_tree_goes_from_sockets_to_threads() -> None:
     lines = plain(tree_document(machine("vm-linux61-40c-6n-sriov"))).splitlines()
     assert lines[1:7] == [
         "  socket 0: CPUs 0-6,8-12,14-19",
-        "    NUMA node 0: CPUs 0-6,8-9, 960.2Mi, 128Mi in 2Mi pages",
+        "    NUMA node 0: CPUs 0-6,8-9, 960.1Mi, 128Mi in 2Mi pages",
         "      L3 0 · 16Mi",
         "        core 0: CPUs 0 1",
         "        core 2: CPUs 2 3",

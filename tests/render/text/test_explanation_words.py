@@ -21,71 +21,48 @@ FULL = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true
     [
         pytest.param(
             lambda: explained(SINGLE, pod("p", 4), pod("a", 3), pod("b", 3)),
-            ["1. move 1 pod away: b; it is aligned then, on node 1"],
+            ["1. Move pod b off the node: aligned on NUMA 1"],
             id="an aligned pod has its nodes named",
         ),
         pytest.param(
             lambda: explained(SINGLE, pod_of("p", one=limits(4), two=limits(3)), pod("a", 2)),
-            ["1. move 1 pod away: a; it is aligned then, one on node 0, two on node 1"],
+            ["1. Move pod a off the node: aligned (one on NUMA 0, two on NUMA 1)"],
             id="containers on different nodes are named with theirs",
         ),
         pytest.param(
             lambda: explained(config("best-effort"), pod("p", 2, gpu=2), pod("a", 1, gpu=1), on=LOOSE),
-            [
-                f"{GPU}: 2 asked, the whole machine has 1 free (1 of 2; the plugin names no NUMA node for them)",
-                f"{GPU} | 2 | - | - | nothing",
-                "all of it |  | no ✗ | no ✗ | ",
-                (
-                    f"{GPU}: the plugin tells no NUMA node of any of them, so it does not matter which node; "
-                    "1 free in all, 2 asked"
-                ),
-            ],
+            ["all |  | no | no | "],
             id="devices of no known node have no cell, and no tick where there are too few",
         ),
         pytest.param(
             lambda: explained(FULL, pod("p", 3), on=HYPER),
             [
                 "cpu | 3 | 112 of 112 ✗ | 112 of 112 ✗ | whole cores only",
-                "all of it |  | no ✗ | no ✗ | ",
-                "cpu ✗ also where enough single CPUs are free: full-pcpus-only gives out whole cores only",
+                "all |  | no | no | ",
+                ("cpu ✗ also where single CPUs are enough: full-pcpus-only allocates whole cores only."),
             ],
             id="single CPUs have no tick where whole cores are given out",
         ),
         pytest.param(
             lambda: explained(config("restricted"), pod("p", 1, "20Gi"), pod("a", 1, "16Gi")),
-            ["yes ✓ is about NUMA nodes; the node as a whole refuses the pod, see above"],
+            ["✓ counts NUMA nodes only; the node totals reject the pod"],
             id="a tick does not promise that the node as a whole wants the pod",
         ),
         pytest.param(
             lambda: explained(
                 config("best-effort"), pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=1)), pod("a", 1, gpu=1)
             ),
-            [
-                (
-                    f"{GPU}: 1 asked, the whole machine has 0 free, as this pod's own one holds 1 and other pods hold "
-                    "1 (node 0: 0 of 1, node 1: 0 of 1)"
-                )
-            ],
+            [(f"{GPU}: 1 requested, 0 of 2 free: one of this pod holds 1, other pods 1")],
             id="what the pod's own containers hold stands beside what is free",
         ),
         pytest.param(
             lambda: explained(config("best-effort"), pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=2))),
-            [
-                (
-                    f"{GPU}: 2 asked, the whole machine has 1 free, as this pod's own one holds 1 "
-                    "(node 0: 0 of 1, node 1: 1 of 1)"
-                )
-            ],
+            [(f"{GPU} | 2 | 0 of 1 ✗ | 1 of 1 ~ | nothing")],
             id="nothing is said of other pods that hold nothing",
         ),
         pytest.param(
             lambda: explained(POD, pod_of("p", one=limits(1, gpu=1), two=limits(1, gpu=2))),
-            [
-                (
-                    f"{GPU}: 3 asked (one 1 + two 2), the whole machine never has more than 2 "
-                    "(node 0: 1 of 1, node 1: 1 of 1)"
-                )
-            ],
+            [(f"{GPU}: 3 requested (one 1 + two 2), 2 on the machine (NUMA 0: 1, NUMA 1: 1)")],
             id="a sum of containers is told with what it is made of, once",
         ),
     ],
@@ -102,16 +79,17 @@ def test_a_text_says(found: Callable[[], list[str]], expected: list[str]) -> Non
             (Device("a", (0, 1)), Device("b", (1,))),
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 2 of 2 ~ | nothing",
-                "~ is some, but less than what is asked",
-                f"{GPU}: a device of several nodes counts on each of them: node 1: 1 of 1, nodes 0-1 at once: 1 of 1",
+                (
+                    f"~ part of the request; {GPU}: a device of several NUMA nodes "
+                    "counts on each (NUMA 1: 1 of 1, NUMA 0-1 at once: 1 of 1)"
+                ),
             ],
         ),
         (
             (Device("a", (0,)), Device("b")),
             [
                 f"{GPU} | 3 | 1 of 1 ~ | 0 of 0 ✗ | nothing",
-                "~ is some, but less than what is asked",
-                f"{GPU}: a device whose NUMA node is not known counts on no node: there is 1, and it is free",
+                (f"~ part of the request; {GPU}: devices with an unknown NUMA node count on none (1 of 1 free)"),
             ],
         ),
     ],
@@ -128,8 +106,8 @@ def test_numbers_of_the_kubelet_that_are_those_of_the_request_need_no_word() -> 
 
 def test_what_a_node_cannot_give_is_told_once() -> None:
     text = recorded("lifecycle-d-00241", 3)
-    head = text[: next(place for place, line in enumerate(text) if line.startswith("the kubelet says"))]
-    assert len([line for line in head if line.startswith("memory: ") and "node 0 cannot give it" in line]) == 1
+    head = text[: next(place for place, line in enumerate(text) if line.startswith("Kubelet, "))]
+    assert len([line for line in head if line.startswith("memory: ") and "too few free on NUMA 0" in line]) == 1
 
 
 def test_a_sign_that_no_table_has_is_not_explained() -> None:
@@ -141,29 +119,29 @@ def test_widths_that_count_unhealthy_devices_say_so() -> None:
     sick = (Device("a", (0,)), Device("b", (0,), healthy=False), Device("c", (0,), healthy=False))
     on = FIGURE._replace(devices={GPU: (*sick, Device("d", (1,)), Device("e", (1,)))})
     assert explained(config("restricted"), pod("p", 1, gpu=3), on=on)[1] == (
-        f"{GPU}: 3 asked; as the kubelet counts devices that are not healthy (2 on node 0), too, one node is enough, "
-        "and policy restricted allows no more nodes; but one node never has more than 2 for pods; free now: node 0: "
-        "1 of 1, node 1: 2 of 2"
+        f"3 {GPU} do not fit: 1 NUMA node has at most 2 for pods. restricted "
+        "allows 1 NUMA node, because the kubelet also counts unhealthy devices (2 on "
+        "NUMA 0). Free now: NUMA 0: 1 of 1, NUMA 1: 2 of 2."
     )
 
 
 def test_what_stays_in_the_way_when_sick_devices_are_mended_is_named() -> None:
     assert recorded("e2e-d-02818", 4)[2] == (
-        "memory: fits one node, and policy restricted wants xilinx.com/fpga on as many, which takes 2 nodes at least"
+        "memory fits on 1 NUMA node. restricted requires as many for xilinx.com/fpga, which needs at least 2."
     )
 
 
 def test_cpus_that_the_kubelet_handed_out_twice_are_named() -> None:
     assert (
-        "cpu does not add up: CPU 6 is held by a pod and counted as free, or held by two, since the kubelet misjudges "
-        "cores of unequal size"
+        "cpu does not add up: CPU 6 is allocated and counted as free, or allocated twice "
+        "(kubelet bug on cores of unequal size)."
     ) in recorded("e2e-d-00238", 8)
 
 
 def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> None:
-    assert "besides: cpu: 1 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2" in recorded(
-        "e2e-d-00596", 2
-    )
+    assert (
+        "also: 1 CPU of c0 is not a whole core, and full-pcpus-only allocates whole cores (2 CPUs each). Request 2."
+    ) in recorded("e2e-d-00596", 2)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +152,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             5,
             [
                 (
-                    "the machine has too little free now: 3 amd.com/gpu asked as reduced below, 1 free; 2Gi "
-                    "hugepages-1Gi asked, 0 free; 8 mellanox.com/rdma asked, 7 free"
+                    "The node is too full: 3 amd.com/gpu requested as reduced below, 1 free now, 2Gi "
+                    "hugepages-1Gi requested, 0 free now, 8 mellanox.com/rdma requested, 7 free now."
                 )
             ],
             id="pods are moved away for all that they hold",
@@ -183,19 +161,19 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-02968",
             3,
-            ["no table for the container after c0: the kubelet goes no further"],
+            ["No table for the container after c0: the kubelet stopped there."],
             id="a container that the kubelet did not come to has no table, and a line says so",
         ),
         pytest.param(
             "e2e-d-00051",
             11,
-            ["no ✗ is about one NUMA node alone: this container passes"],
+            ["No single NUMA node has all resources. The container is admitted anyway."],
             id="an earlier container that fits no node alone was admitted all the same",
         ),
         pytest.param(
             "e2e-d-00832",
             6,
-            ["nvidia.com/gpu: 2 asked: fits one node, too"],
+            ["2 nvidia.com/gpu fit on 1 NUMA node."],
             id="all that fits one node is named where what does not is in the way",
         ),
         pytest.param(
@@ -203,8 +181,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             4,
             [
                 (
-                    "c0 goes to node 0 then, which has too little free now (with s0 there until then): 2867Mi memory "
-                    "asked, 2168Mi free; 1 example.com/notopo asked as reduced below, 0 free"
+                    "c0 goes to NUMA 0 (with s0 there): 2867Mi memory requested, 2168Mi free now, 1 "
+                    "example.com/notopo requested as reduced below, 0 free now."
                 )
             ],
             id="the node that a pod goes to is named with all that is short there",
@@ -212,13 +190,13 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-01373",
             1,
-            ["why: cpu: 1 asked by c0, but full-pcpus-only gives out whole cores of 2 threads: ask for 2"],
+            [("1 CPU of c0 is not a whole core, and full-pcpus-only allocates whole cores (2 CPUs each). Request 2.")],
             id="a raise for whole cores says so",
         ),
         pytest.param(
             "e2e-d-02856",
             2,
-            ["- ask for 1638Mi or 1639Mi memory instead of 1.6Gi"],
+            ["- request 1638Mi or 1639Mi memory (now 1.6Gi)"],
             id="a part of a byte is written as it was asked for",
         ),
         pytest.param(
@@ -226,11 +204,11 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             0,
             [
                 (
-                    "memory: 4.8Gi of container i0 is not read as a whole number of bytes, and the Memory Manager "
-                    "takes no other: write 4915Mi or 4916Mi"
+                    "memory: 4.8Gi of container i0 is not a whole number of bytes for the Memory "
+                    "Manager. Request 4915Mi or 4916Mi."
                 ),
-                "once that is corrected: cpu: 8 asked by c0: takes 2 nodes, as one has 4 at most",
-                "memory: 4.8Gi asked by i0: fits one node, which has 64Gi at most",
+                "after this fix: 8 CPUs (by c0) need 2 NUMA nodes: each has at most 4.",
+                "4916Mi of memory (by i0) fits on 1 NUMA node: each has at most 64Gi.",
             ],
             id="what is refused once an odd number is mended is told at once",
         ),
@@ -238,8 +216,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-02138",
             7,
             [
-                "intel.com/sriov: 1 asked, the whole machine has 0 free (node 0: 0 of 1)",
-                "hugepages-2Mi: 512Mi asked, the whole machine has 0 free (node 0: 0 of 1024Mi)",
+                "intel.com/sriov: 1 requested, 0 of 1 free",
+                "hugepages-2Mi: 512Mi requested, 0 of 1Gi free",
             ],
             id="memory that nobody was asked for is named, too, where it is short",
         ),
@@ -247,13 +225,10 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "lifecycle-d-00241",
             3,
             [
+                ("p2: rejected at container c0, even on an empty node with these settings"),
                 (
-                    "p2: refused at container c0, never on this machine with these settings: an empty machine "
-                    "refuses it, too"
-                ),
-                (
-                    "once that is corrected, container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, so it must "
-                    "use node 0"
+                    "after this fix, container c1: cpu: 4 requested. Init container i0 leaves 2 CPUs "
+                    "on NUMA 0; the container must use NUMA 0."
                 ),
             ],
             id="a reason that is about another container names it",
@@ -262,14 +237,11 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "lifecycle-d-00030",
             0,
             [
-                "- ask for a share of a cpu, such as 100m, instead of 6 in container c0 (no CPUs of its own then)",
+                ("- request a share of a CPU, such as 100m (now 6) in container c0 (no exclusive CPUs)"),
+                "Not even 2: cpu: containers request 6 (c0 2 + c1 2 + c2 2), 5 on the machine",
                 (
-                    "why not even 2: cpu: the pod's containers together ask for 6 "
-                    "(c0 2 + c1 2 + c2 2), and the machine never has more than 5"
-                ),
-                (
-                    "a share counts only against the node as a whole, not against the CPUs that are free: 0 of 5.8 "
-                    "requested by other pods, which leaves 5.8 for this pod, 4.1 asked"
+                    "A share of a CPU counts against the node totals only. Other pods request 0 of "
+                    "5.8 CPUs, which leaves 5.8, 4.1 requested."
                 ),
             ],
             id="a share of a CPU is no smaller number of CPUs",
@@ -277,18 +249,13 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "lifecycle-d-00014",
             0,
-            ["amd.com/gpu: 3 asked, the whole machine never has more than 2 (node 0: 2 of 2)"],
+            ["amd.com/gpu: 3 requested, 2 on the machine"],
             id="a container's own number is no sum of others that is as large",
         ),
         pytest.param(
             "e2e-d-02527",
             2,
-            [
-                (
-                    "cpu: 17 asked (s0 1 + i0 16), the whole machine never has more than 14, and has 5 free now "
-                    "(node 0: 5 of 6, node 1: 0 of 8)"
-                )
-            ],
+            [("cpu: 17 requested (s0 1 + i0 16), 5 of 14 free, 14 on the machine")],
             id="the sum of a whole pod may be that of an init container and the sidecars before it",
         ),
         pytest.param(
@@ -296,8 +263,9 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             3,
             [
                 (
-                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
-                    "cpu: 9 asked by i0, but full-pcpus-only gives out whole cores of 2 threads: ask for 8 or 10"
+                    "No other policy admits the pod beside the pods on the node. best-effort: 9 CPUs "
+                    "of i0 are not whole cores, and full-pcpus-only allocates whole cores (2 CPUs "
+                    "each). Request 8 or 10."
                 )
             ],
             id="where the policy is named as in the way, and no other one does, that is said",
@@ -305,7 +273,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00302",
             3,
-            ["no other --topology-manager-policy admits it as it is: too little hugepages-1Gi under any of them"],
+            ["No other policy admits the pod: too little hugepages-1Gi under every policy."],
             id="what an empty machine lacks under any policy is named alone",
         ),
         pytest.param(
@@ -313,9 +281,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             2,
             [
                 (
-                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-"
-                    "effort: intel.com/sriov: 1 asked, the whole machine has 0 free, as this pod's own s0 holds 4 "
-                    "and other pods hold 2 (node 0: 0 of 1, node 1: 0 of 3, node 2: 0 of 2, node 3: 0 of 0)"
+                    "No other policy admits the pod beside the pods on the node. best-effort: "
+                    "intel.com/sriov: 1 requested, 0 of 6 free: s0 of this pod holds 4, other pods 2"
                 )
             ],
             id="how best-effort refuses it is told beside the pods that are there, without others",
@@ -323,7 +290,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-02434",
             1,
-            ["policy best-effort would admit it only while p0, refused so far, stays away"],
+            ["best-effort would admit the pod only while p0 (rejected so far) stays away."],
             id="a policy that does only without a pod that comes first under it says so",
         ),
         pytest.param(
@@ -331,8 +298,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             7,
             [
                 (
-                    "no other --topology-manager-policy admits it as it is, with the pods that are there; best-effort: "
-                    "p1, p4, there now, would be refused where all pods are admitted anew"
+                    "No other policy admits the pod beside the pods on the node. best-effort: after "
+                    "a restart the kubelet would reject p1, p4."
                 )
             ],
             id="a policy under which pods that are there would be refused is none that does",
@@ -340,12 +307,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-00962",
             1,
-            [
-                (
-                    "p1: refused at container c0 as the node is now; never admitted with these settings: an empty "
-                    "machine refuses it at container c1"
-                )
-            ],
+            [("p1: rejected at container c0 now, even on an empty node, at container c1")],
             id="a container that no machine admits is told apart from the one refused now",
         ),
         pytest.param(
@@ -353,10 +315,10 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             14,
             [
                 (
-                    "example.com/notopo: 4 asked (c0 1 + c1 3), the whole machine never has more than 3 (the plugin "
-                    "names no NUMA node for them)"
+                    "example.com/notopo: 4 requested (c0 1 + c1 3), 3 on the machine (the device "
+                    "plugin reports no NUMA node)"
                 ),
-                "as the node is now: cpu: 4 asked (c0 2 + c1 2), the whole machine has 2 free (node 0: 2 of 7)",
+                "now: cpu: 4 requested (c0 2 + c1 2), 2 of 7 free",
             ],
             id="what refuses it at any time comes before what does today",
         ),
@@ -364,49 +326,30 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-00068",
             2,
             [
-                "hugepages-1Gi: 2Gi asked, and the node has 1Gi",
-                (
-                    "as the node is now: memory: 32Gi asked, 32Gi of the node's 62.8Gi requested by other pods, which "
-                    "leaves 30.8Gi"
-                ),
+                "hugepages-1Gi: 2Gi requested, 1Gi allocatable on the node",
+                ("now: memory: 32Gi requested, 30.8Gi of 62.8Gi left: other pods request 32Gi"),
             ],
             id="the same of the node as a whole",
         ),
         pytest.param(
             "e2e-d-00151",
             5,
-            [
-                (
-                    "why no more: container c1: cpu: 2 asked, the whole machine has 1 free, as this pod's own c0 holds "
-                    "13 and other pods hold 16 (node 0: 1 of 30)"
-                )
-            ],
+            [("also: cpu: 18 requested (c0 16 + c1 2), 14.5 (14 whole) of 30.5 left: other pods request 16")],
             id="a reason about a container that the change does not touch names it",
         ),
         pytest.param(
             "e2e-d-01050",
             6,
             [
-                (
-                    "amd.com/gpu: 2 asked, the whole machine never has more than 1 (the plugin puts it on no NUMA "
-                    "node of this machine)"
-                ),
-                (
-                    "amd.com/gpu: the plugin puts them on NUMA node -1, which this machine does not have, so policy "
-                    "restricted takes none of them"
-                ),
+                ("amd.com/gpu: 2 requested, 1 on the machine (the device plugin reports no NUMA node of this machine)"),
+                ("amd.com/gpu: the device plugin reports NUMA -1, not on this machine. restricted counts none."),
             ],
             id="why one device of no known node would not do either",
         ),
         pytest.param(
             "e2e-d-00269",
             1,
-            [
-                (
-                    "+ is what the pod's init containers held and leave to the next one; for cpu it must use node "
-                    "1, too, so others are ✗"
-                )
-            ],
+            [("+ left by the pod's init containers; for cpu the container must use NUMA 1, so others are ✗")],
             id="signs of a table that need words have them",
         ),
         pytest.param(
@@ -414,8 +357,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             9,
             [
                 (
-                    "nvidia.com/gpu: 1 asked: its nodes must include node 0, where i1 leaves 1 "
-                    "(node 0: 0 + 1 of 1, node 1: 2 of 2)"
+                    "nvidia.com/gpu: 1 requested. Init container i1 leaves 1 nvidia.com/gpu on NUMA "
+                    "0, which the container must use."
                 )
             ],
             id="why one node must be used stands beside its amounts",
@@ -425,13 +368,14 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             2,
             [
                 (
-                    "mellanox.com/rdma: 4 asked by c0, the whole machine never has more than 3, and has 0 free now "
-                    "(node 0: 0 of 1, nodes 0-1 at once: 0 of 2)"
+                    "mellanox.com/rdma: 4 requested by c0, 0 of 3 free, 3 on the machine (NUMA 0: 0 "
+                    "of 1, NUMA 0-1 at once: 0 of 2)"
                 ),
                 (
-                    "the kubelet says, while it handed out what was chosen, at container i0, the first of the pod for "
-                    'which it failed: "UnexpectedAdmissionError: Allocate failed due to requested number of devices '
-                    'unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is unexpected"'
+                    "Kubelet, allocating for container i0, the first that fails: "
+                    '"UnexpectedAdmissionError: Allocate failed due to requested number of devices '
+                    "unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is "
+                    'unexpected"'
                 ),
             ],
             id="who asks for the most of a whole pod, and where the kubelet stopped, are two things",
@@ -440,12 +384,12 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             "e2e-d-00741",
             8,
             [
-                "why no more (the next whole core makes 8), once p4 and p5 are gone: with 8 cpu node 3 would be chosen",
-                "hugepages-2Mi: container i0 asks for 128Mi, and node 3, chosen for it, has 0 free",
-                "so nodes are looked for again, with node 3 among them",
+                ("Without p4 and p5: Limit (next whole core: 8): With 8 cpu the kubelet would choose NUMA 3."),
+                ("hugepages-2Mi: 128Mi requested by container i0, 0 free on NUMA 3, the chosen NUMA node"),
+                "The kubelet looks for other NUMA nodes, with NUMA 3 among them.",
                 (
-                    "nodes 0,3 would do, but the kubelet takes no more nodes than it must: for what container i0 "
-                    "itself asks one node is enough on an empty machine, and these are 2"
+                    "NUMA 0,3 have enough, but the kubelet takes as few NUMA nodes as possible. For "
+                    "container i0 1 is enough on an empty node."
                 ),
             ],
             id="huge pages that only init containers ask for are missed on the nodes chosen without them",
@@ -453,35 +397,25 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-01387",
             3,
-            ["why: cpu: 1 asked, but full-pcpus-only gives out whole cores of 2 threads"],
+            [("1 CPU is not a whole core, and full-pcpus-only allocates whole cores (2 CPUs each).")],
             id="who is told to ask for a share is not told to ask for a whole core",
         ),
         pytest.param(
             "e2e-d-01599",
             2,
-            ["why: 4.8Gi is no whole number of bytes, and the Memory Manager takes no other"],
+            ["4.8Gi is not a whole number of bytes, which the Memory Manager requires."],
             id="more is asked where the amount is no whole number of bytes",
         ),
         pytest.param(
             "e2e-d-02759",
             6,
-            [
-                (
-                    "Requested: 5 is what is still missing of the 7 amd.com/gpu that container c0 asks for: init "
-                    "containers give 2 first"
-                )
-            ],
+            [("Requested: 5 is the rest for container c0: 2 of 7 amd.com/gpu come from init containers.")],
             id="numbers of the kubelet's message: what init containers leave is had before",
         ),
         pytest.param(
             "e2e-d-01909",
             0,
-            [
-                (
-                    "requested=30 is what is still missing of the 34 cpu that container c1 asks for: node 0, chosen "
-                    "for it, gives 4 first"
-                )
-            ],
+            [("requested=30 is the rest for container c1: 4 of 34 cpu come from NUMA 0.")],
             id="numbers of the kubelet's message: CPUs of the chosen nodes are had before",
         ),
         pytest.param(
@@ -489,8 +423,8 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             1,
             [
                 (
-                    "even on an empty machine: hugepages-1Gi: 1Gi asked, and the node has none; to have them, boot "
-                    "it with hugepagesz=1G and hugepages=1 at least, which takes 1Gi off its memory"
+                    "on an empty node: hugepages-1Gi: 1Gi requested, 0 on the node. Fix: boot with "
+                    "hugepagesz=1G hugepages=1 or more (uses 1Gi of memory)."
                 )
             ],
             id="what an empty machine lacks is lacking now, too",
@@ -504,14 +438,14 @@ def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> N
 
 def test_a_pod_of_which_nothing_is_tied_to_nodes_has_no_tick() -> None:
     text = recorded("e2e-d-00856", 2)
-    assert "the whole pod: the kubelet ties nothing that it asks for to NUMA nodes" in text
+    assert "Whole pod requests nothing that the kubelet aligns." in text
     assert not [line for line in text if "✓" in line]
 
 
 def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
     text = recorded("e2e-d-02132", 4)
-    assert any(" never has more than 2, and has 0 free now " in line for line in text)
-    assert not [line for line in text if line.startswith("even on an empty machine")]
+    assert any(" 0 of 2 free, 2 on the machine" in line for line in text)
+    assert not [line for line in text if line.startswith("on an empty node")]
 
 
 @pytest.mark.parametrize(
@@ -520,14 +454,29 @@ def test_what_the_machine_never_has_is_not_told_again_of_an_empty_one() -> None:
         pytest.param(
             "e2e-d-00203",
             0,
-            "it is aligned then, on nodes 0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 1)",
+            (
+                "2. Set the policy to best-effort (now restricted): aligned on NUMA 0-1 (CPUs "
+                "need 2; nvidia.com/gpu on NUMA 1)"
+            ),
             id="what is aligned and needs fewer nodes is said to lie on fewer",
         ),
         pytest.param(
-            "e2e-d-01665", 0, "mellanox.com/rdma on nodes 0,3 at once, CPUs anywhere", id="a device of two nodes"
+            "e2e-d-01665",
+            0,
+            (
+                "mellanox.com/rdma on NUMA 0,3 at once. The container requests no CPUs, so it "
+                "may run far from its devices."
+            ),
+            id="a device of two nodes",
         ),
         pytest.param(
-            "e2e-d-01826", 3, "c0: memory on nodes 0-1, CPUs and amd.com/gpu on node 0, as", id="what is not remote"
+            "e2e-d-01826",
+            3,
+            (
+                "c1: hugepages-1Gi and memory on NUMA 0-1 and amd.com/gpu on NUMA 1. The CPUs "
+                "are not pinned (the request is not a whole number of CPUs)."
+            ),
+            id="what is not remote",
         ),
     ],
 )
@@ -537,17 +486,17 @@ def test_it_is_said_where_each_resource_lies(name: str, step: int, text: str) ->
 
 def test_when_several_sentences_hold_is_said_once() -> None:
     found = recorded("e2e-d-01831", 6)
-    place = found.index("even on an empty machine: cpu: 12 asked: takes 2 nodes, as one has 8 at most")
-    assert found[place + 1] == "memory: 2Gi asked: fits one node, which has 7.75Gi at most"
-    assert sum("even on an empty machine: " in line for line in found) == 1
+    place = found.index("on an empty node: 12 CPUs need 2 NUMA nodes: each has at most 8.")
+    assert found[place + 1] == "2Gi of memory fits on 1 NUMA node: each has at most 7936Mi."
+    assert sum("on an empty node: " in line for line in found) == 1
 
 
 def test_amounts_left_by_init_containers_are_added_up_where_no_table_explains_them() -> None:
     found = recorded("lifecycle-d-00378", 11)
-    assert "why: hugepages-1Gi: 3Gi asked, the whole machine never has more than 2Gi (node 0: 2Gi of 2Gi)" in found
+    assert "hugepages-1Gi: 3Gi requested, 1Gi free and 1Gi left by i0 (NUMA 0: 2Gi of 2Gi)" in found
     assert not [line for line in found if "1Gi + 1Gi" in line]
 
 
 def test_memory_that_is_no_whole_number_of_bytes_has_no_row() -> None:
     found = recorded("e2e-d-02237", 0)
-    assert "memory of i0 is not counted: the container asks for no whole number of bytes" in found
+    assert "memory of i0 is not aligned (the request is not a whole number of bytes)" in found

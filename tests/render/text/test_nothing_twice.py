@@ -13,35 +13,26 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-02434",
             1,
-            ["why no more: memory: 32513Mi asked: takes 2 nodes, as one has 32512Mi at most"],
+            ["60.7Gi of memory needs 2 NUMA nodes: each has at most 31.7Gi."],
             id="of resources that differ in width only the one that is cut",
         ),
         pytest.param(
             "lifecycle-d-00327",
             14,
-            ["why: p4 holds 2 cpu on node 0", "why: as told above"],
+            ["p4 holds 2 CPUs on NUMA 0."],
             id="what is in the way is told above, what a pod to move holds is not",
         ),
         pytest.param(
             "e2e-d-01279",
             2,
-            [
-                ("why: as told above of intel.com/sriov; NUMA nodes are then chosen once, for the whole pod"),
-                "why: as told above",
-            ],
+            ["The kubelet then chooses NUMA nodes once, for the whole pod."],
             id="of a setting it is told of which resource, and what it does about that",
         ),
         pytest.param(
             "lifecycle-d-00377",
             10,
-            ["not aligned: as in 1."],
+            ["NOT aligned as in fix 1."],
             id="where it is not aligned in the same way, the first change tells it",
-        ),
-        pytest.param(
-            "e2e-d-01141",
-            4,
-            ["why no more: as in 1."],
-            id="why no more in the same way, too",
         ),
     ],
 )

@@ -13,21 +13,21 @@ from tests.render.text.support import recorded
         pytest.param(
             "lifecycle-d-00346",
             0,
-            ["1. set --topology-manager-policy best-effort (now restricted); it is aligned then"],
+            ["1. Set the policy to best-effort (now restricted): aligned"],
             id="a stricter policy that happens to do is not offered where a laxer one does",
         ),
         pytest.param(
             "e2e-d-02671",
             3,
             [
-                "besides: cpu: 5 asked, but full-pcpus-only gives out whole cores of 2 threads: ask for 4 or 6",
+                ("nvidia.com/gpu: 2 requested, 1 on the machine (NUMA 0: 0, NUMA 1: 0, NUMA 2: 1, NUMA 3: 0)"),
                 (
-                    "why not even 1: nvidia.com/gpu: 1 asked, the whole machine has 0 free then (node 0: 0 of 0, node "
-                    "1: 0 of 0, node 2: 0 of 1, node 3: 0 of 0)"
+                    "also: 5 CPUs are not whole cores, and full-pcpus-only allocates whole cores (2 "
+                    "CPUs each). Request 4 or 6."
                 ),
                 (
-                    "after the restart p1, refused so far, would be admitted if it is started before this pod, and "
-                    "hold 8 cpu, 1 nvidia.com/gpu and 14.4Gi memory on node 2"
+                    "If p1 (rejected so far) starts before this pod, the kubelet admits both (holds "
+                    "8 CPUs, 1 nvidia.com/gpu and 14.3Gi of memory on NUMA 2)."
                 ),
             ],
             id="what is free under another setting is not what is free now",
@@ -36,12 +36,9 @@ from tests.render.text.support import recorded
             "lifecycle-d-00121",
             11,
             [
-                "- ask for at most 15167Mi memory instead of 16800M (16022Mi)",
-                "- ask for at most 1024Mi hugepages-2Mi instead of 1026Mi",
-                (
-                    "2. set --memory-manager-policy None (now Static); its CPUs are shared in any case, so it is NOT "
-                    "aligned"
-                ),
+                "- request at most 15167Mi memory (now 16800M (16022Mi))",
+                "- request at most 1024Mi hugepages-2Mi (now 1026Mi)",
+                ("2. Set memoryManagerPolicy to None (now Static): admitted, NOT aligned (CPUs shared in any case)"),
             ],
             id="smaller requests stand beside a setting that aligns no better",
         ),
@@ -49,11 +46,11 @@ from tests.render.text.support import recorded
             "e2e-d-01279",
             0,
             [
-                "why: all NUMA nodes of one socket are then as good as one for CPUs",
-                "Settings of the kubelet (2. and 3.) hold for every pod of the node:",
+                "For CPUs all NUMA nodes of one socket then count as one.",
                 (
-                    "to change them, drain the node, stop the kubelet, change its configuration, delete "
-                    "memory_manager_state in its root directory (for 3.), start it again"
+                    "Fixes 2 and 3 affect every pod of the node: drain the node, stop the kubelet, "
+                    "change its configuration, delete memory_manager_state in the root directory of "
+                    "the kubelet (fix 3), start the kubelet."
                 ),
             ],
             id="an option says what it does, and settings what it takes to change them",
@@ -62,10 +59,10 @@ from tests.render.text.support import recorded
             "e2e-d-01279",
             3,
             [
-                "2. set --topology-manager-policy best-effort (now restricted); it is NOT aligned then",
+                "2. Set the policy to best-effort (now restricted): admitted, NOT aligned",
                 (
-                    "after the restart p0, refused so far, would be admitted if it is started before this pod, and "
-                    "hold 4 cpu on node 0 and 25.5Gi memory on nodes 0-2"
+                    "If p0 (rejected so far) starts before this pod, the kubelet admits both (holds "
+                    "4 CPUs on NUMA 0 and 25.5Gi of memory on NUMA 0-2)."
                 ),
             ],
             id="a setting that helps only as another pod comes first is left out where others do",
@@ -74,15 +71,15 @@ from tests.render.text.support import recorded
             "e2e-d-01253",
             4,
             [
-                "Each of these admits it (tried; last what depends on another pod):",
-                "1. ask for at most 1 intel.com/sriov instead of 2; it is aligned then, on node 0",
+                "Fixes (each tested; those that depend on another pod come last):",
+                "1. Request at most 1 intel.com/sriov (now 2): aligned on NUMA 0",
                 (
-                    "only if p0, refused so far, is started before this pod: it is admitted then, and holds 18 cpu "
-                    "(2 on node 0, 16 on node 1)"
+                    "Valid only if p0 (rejected so far) starts before this pod (holds 18 CPUs (2 on "
+                    "NUMA 0, 16 on NUMA 1))."
                 ),
                 (
-                    "without p0 p2, refused so far, is admitted first, and holds 2 intel.com/sriov (1 on node 0, 1 on "
-                    "node 1): this pod is refused then"
+                    "Without p0, p2 (rejected so far) starts first (holds 2 intel.com/sriov (1 on "
+                    "NUMA 0, 1 on NUMA 1)), and the kubelet rejects this pod."
                 ),
             ],
             id="a setting that helps only as another pod comes first says so",
@@ -90,13 +87,13 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-02885",
             2,
-            ["2. set --memory-manager-policy None (now Static); its CPUs are aligned then, on node 0"],
+            ["2. Set memoryManagerPolicy to None (now Static): CPUs aligned on NUMA 0"],
             id="memory that is kept on no node any more is not aligned",
         ),
         pytest.param(
             "e2e-d-02965",
             7,
-            ["This admits it (tried):", "1. move 1 pod away: p2; it is aligned then, on node 1"],
+            ["1. Move pod p2 off the node: aligned on NUMA 1"],
             id="what gets CPUs that another pod holds is not told where anything else does",
         ),
         pytest.param(
@@ -104,10 +101,10 @@ from tests.render.text.support import recorded
             4,
             [
                 (
-                    "2. set --topology-manager-policy best-effort (now single-numa-node); it is aligned then, on nodes "
-                    "0-1 (its CPUs need 2 nodes; nvidia.com/gpu on node 0)"
+                    "2. Set the policy to best-effort (now single-numa-node): aligned on NUMA 0-1 "
+                    "(CPUs need 2; nvidia.com/gpu on NUMA 0)"
                 ),
-                "restricted still refuses it: memory fits one node, cpu takes 2",
+                "restricted also rejects the pod: memory fits on 1 NUMA node, cpu needs 2.",
             ],
             id="a policy that is offered is the strictest that does",
         ),
@@ -115,8 +112,8 @@ from tests.render.text.support import recorded
             "e2e-d-02923",
             1,
             [
-                "- ask for 2 cpu instead of 1 in each of c0 and c1",
-                "- set full-pcpus-only=false in --cpu-manager-policy-options",
+                "- request 2 cpu (now 1) in containers c0 and c1 each",
+                "- set option full-pcpus-only to false",
             ],
             id="of two changes that lose the same the pod's own comes before a setting of the node",
         ),
@@ -125,22 +122,16 @@ from tests.render.text.support import recorded
             1,
             [
                 (
-                    "1. set --topology-manager-policy best-effort (now restricted); CPUs and memory are aligned "
-                    "then, but the plugin of intel.com/sriov names no NUMA node of this machine"
+                    "1. Set the policy to best-effort (now restricted): CPUs and memory are aligned, "
+                    "but the device plugin of intel.com/sriov reports no NUMA node of this machine"
                 ),
-                "why: it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
+                "best-effort never rejects: it takes the NUMA nodes that rank first.",
+                ("Valid only if p0 (rejected so far) does not start before this pod (holds 1 intel.com/sriov)."),
+                "2. Remove intel.com/sriov: aligned on NUMA 0",
+                ("Or repair the device plugin of intel.com/sriov, which reports NUMA -1, not on this machine."),
                 (
-                    "only while p0, refused so far, stays away: if it were started before this pod, it would be "
-                    "admitted, and hold 1 intel.com/sriov; this pod is refused then"
-                ),
-                "2. leave out intel.com/sriov; it is aligned then, on node 0",
-                (
-                    "Or mend the device plugin of intel.com/sriov: it names NUMA node -1, which this machine does not "
-                    "have;"
-                ),
-                (
-                    "if it named no node at all, this pod would be admitted as it is, unless p0, refused so far, comes "
-                    "first (tried)"
+                    "With no NUMA node reported, the kubelet admits the pod, unless p0 (rejected so "
+                    "far) starts first (tested)."
                 ),
             ],
             id="a setting that helps unless another pod comes first says so",
@@ -149,14 +140,10 @@ from tests.render.text.support import recorded
             "e2e-d-02358",
             0,
             [
-                (
-                    "besides, container c1: memory: 64182.3Mi asked, but no NUMA node ever has more than 63769.9Mi "
-                    "(node 1), and policy single-numa-node takes all of it from one node"
-                ),
-                "Each of these admits it (tried; first what changes pods, then settings of the node):",
-                "1. Five changes together; it is aligned then, i0 on node 1, c0 on node 1, c1 on node 0",
-                "- ask for at most 15 cpu instead of 24 in container i0",
-                "2. set --topology-manager-policy none (now single-numa-node); it is NOT aligned then",
+                "Fixes (each tested; pods first, then node settings):",
+                "1. Make five changes together: aligned (i0 on NUMA 1, c0 on NUMA 1, c1 on NUMA 0)",
+                "- request at most 15 cpu (now 24) in container i0",
+                "2. Set the policy to none (now single-numa-node): admitted, NOT aligned",
             ],
             id="where settings alone would do it is told what the pod would have to ask for",
         ),
@@ -164,10 +151,9 @@ from tests.render.text.support import recorded
             "e2e-d-02869",
             1,
             [
-                "Each of these admits it (tried; first what leaves nothing out):",
-                "- set --topology-manager-policy best-effort (now single-numa-node)",
-                "- ask for at most 2 xilinx.com/fpga instead of 3 in container c1",
-                "- leave out xilinx.com/fpga in container c1",
+                "- set the policy to best-effort (now single-numa-node)",
+                "- request at most 2 xilinx.com/fpga (now 3) in container c1",
+                "- remove xilinx.com/fpga in container c1",
             ],
             id="another policy and a small cut come before a device that is left out",
         ),
@@ -180,22 +166,22 @@ def test_a_recorded_setting_says(name: str, step: int, expected: list[str]) -> N
 
 def test_a_policy_under_which_the_kubelet_crashes_refuses_nothing() -> None:
     text = recorded("lifecycle-d-00319", 0)
-    assert "best-effort crashes the kubelet, too" in text, "\n".join(text)
+    assert "best-effort also crashes the kubelet." in text, "\n".join(text)
 
 
 def test_devices_of_unknown_nodes_count_under_no_stricter_policy_either() -> None:
     text = recorded("e2e-d-01841", 0)
     expected = [
         (
-            "1. set --topology-manager-policy best-effort (now single-numa-node); CPUs are aligned then, but 2 of the "
-            "3 nvidia.com/gpu have no known NUMA node, and the pod gets those"
+            "1. Set the policy to best-effort (now single-numa-node): CPUs are aligned, but "
+            "NUMA node unknown for 2 of 3 nvidia.com/gpu, and the pod holds some"
         ),
-        "restricted still refuses it: it counts no nvidia.com/gpu of an unknown node, either",
+        ("restricted also rejects the pod: nvidia.com/gpu with an unknown NUMA node do not count."),
     ]
     assert [line for line in text if line in expected] == expected, "\n".join(text)
 
 
 def test_a_setting_with_which_a_pod_holds_fewer_cpus_says_so() -> None:
     text = recorded("e2e-d-01858", 2)
-    expected = "p0 holds 9 cpu then instead of 13: its containers take over more of what its init containers had"
+    expected = "p0 would hold 9 CPUs (now 13): containers reuse more CPUs of init containers."
     assert text.count(expected) == 2, "\n".join(text)

@@ -14,12 +14,15 @@ from tests.render.text.support import recorded
             "lifecycle-d-00306",
             2,
             [
-                "cpu: 10 asked: takes 2 nodes, as one has 8 at most",
-                "memory: 11.14Gi asked: 2 empty nodes have enough only without node 0",
-                "hugepages-1Gi: 3Gi asked: 2 empty nodes have enough only with node 0",
-                ("memory and hugepages-1Gi: both have to come from the same nodes, so together they take 3 nodes"),
-                "policy restricted wants each on as few nodes as it can do with, and all of them on the same nodes",
-                "why: memory and hugepages-1Gi then take 2 nodes together (nodes 1-2), as the rest of the pod does",
+                "10 CPUs need 2 NUMA nodes: each has at most 8.",
+                ("On an empty node 11403Mi of memory fits on 2 NUMA nodes only without NUMA 0 among them."),
+                ("On an empty node 3Gi of hugepages-1Gi fits on 2 NUMA nodes only with NUMA 0 among them."),
+                ("memory and hugepages-1Gi must come from the same NUMA nodes and need 3 together."),
+                (
+                    "restricted requires each resource on as few NUMA nodes as possible, and all "
+                    "resources on the same NUMA nodes."
+                ),
+                "memory and hugepages-1Gi come from NUMA 1-2 together, as the rest of the pod does.",
             ],
             id="memory and pages that take more nodes together than each alone",
         ),
@@ -28,12 +31,9 @@ from tests.render.text.support import recorded
             0,
             [
                 (
-                    "c0 and c1 both want the only nvidia.com/gpu: one of them has to do without it "
-                    "(c0: see 1., c1: see 2.)"
-                ),
-                "why: as told above",
-                "why: as told above",
-                "why: as told above",
+                    "c0 and c1 request nvidia.com/gpu, of which only 1 exists: reduce the request of "
+                    "either (c0: fix 1, c1: fix 2)."
+                )
             ],
             id="two containers want the only device, and either may do without it",
         ),
@@ -42,8 +42,8 @@ from tests.render.text.support import recorded
             6,
             [
                 (
-                    "why no more of both: memory: 19481Mi asked by each, 66651Mi free in all (node 0: 14491Mi of "
-                    "32512Mi, node 1: 0 of 32768Mi, node 2: 32680Mi of 32680Mi, node 3: 19480Mi of 32587Mi)"
+                    "now: memory: 45875Mi requested by i1, 65.0Gi free in total (NUMA 0: 14.1Gi of "
+                    "31.7Gi, NUMA 1: 0 of 32Gi, NUMA 2: 31.9Gi of 31.9Gi, NUMA 3: 19.0Gi of 31.8Gi)"
                 ),
             ],
             id="what both containers are to ask for has one reason",
@@ -52,24 +52,15 @@ from tests.render.text.support import recorded
             "e2e-d-02486",
             1,
             [
-                "- ask for at most 2046Mi hugepages-2Mi instead of 2Gi in container i0",
-                "not aligned: i0, c0: hugepages-2Mi and memory on nodes 0,2,4, CPUs anywhere: cpuManagerPolicy is none",
+                "- request at most 2046Mi hugepages-2Mi (now 2Gi) in container i0",
+                ("i0, c0: hugepages-2Mi and memory on NUMA 0,2,4. The CPUs are not pinned (cpuManagerPolicy: none)."),
             ],
             id="more may do where a little more does not",
         ),
         pytest.param(
             "e2e-d-00076",
             1,
-            [
-                (
-                    "why no more: cpu: 20 asked (s0 1 + c0 19), 12 of the node's 31.8 requested by other pods, which "
-                    "leaves 19.8: 19 whole"
-                ),
-                (
-                    "why no more: memory: 35688.3Mi asked (s0 3267.3Mi + c0 32421Mi), the whole machine has "
-                    "35687.9Mi free (node 0: 35687.9Mi of 65095.9Mi)"
-                ),
-            ],
+            ["also: cpu: 33 requested (s0 1 + c0 32), 31.8 allocatable on the node"],
             id="a sum and its parts have one unit",
         ),
         pytest.param(
@@ -77,15 +68,12 @@ from tests.render.text.support import recorded
             1,
             [
                 (
-                    "1. ask for at most 2 nvidia.com/gpu in c0 and c1 together, for example 1 instead of 4 in c0 and "
-                    "1 instead of 4 in c1; it is aligned then, on node 1"
+                    "1. Request at most 2 nvidia.com/gpu in c0 and c1 together, such as 1 in c0 (now "
+                    "4) and 1 in c1 (now 4): aligned on NUMA 1"
                 ),
-                "- set --topology-manager-scope container (now pod)",
-                "- ask for at most 2 nvidia.com/gpu instead of 4 in each of c0 and c1",
-                (
-                    "why no more: nvidia.com/gpu: the pod's containers together ask for 5 (c0 3 + c1 2), and the "
-                    "machine never has more than 4"
-                ),
+                "- set the scope to container (now pod)",
+                "- request at most 2 nvidia.com/gpu (now 4) in containers c0 and c1 each",
+                ("Limit: nvidia.com/gpu: containers request 5 (c0 3 + c1 2), 4 on the machine"),
             ],
             id="devices are cut alike, or shared",
         ),
@@ -93,10 +81,11 @@ from tests.render.text.support import recorded
             "e2e-d-01909",
             0,
             [
-                "1. Two changes together; it is aligned then",
+                "1. Make two changes together: aligned",
                 (
-                    "- ask for at most 64234Mi (62.7Gi) memory in c0 and c1 together, for example 21939Mi (21.4Gi) "
-                    "instead of 63Gi in c0 and 42295Mi (41.3Gi) instead of 127357022Ki (121.5Gi) in c1"
+                    "- request at most 64234Mi (62.7Gi) memory in c0 and c1 together, such as "
+                    "21939Mi (21.4Gi) in c0 (now 63Gi) and 42295Mi (41.3Gi) in c1 (now 127357022Ki "
+                    "(121.4Gi))"
                 ),
             ],
             id="containers of which only the sum counts are told the sum",
@@ -106,12 +95,12 @@ from tests.render.text.support import recorded
             0,
             [
                 (
-                    "- ask for at most 15684Mi (15.3Gi) memory in c0 and c1 together, for example 7491Mi instead of "
-                    "14745Mi (14.4Gi) in c0 and 8193Mi instead of 16128Mi (15.8Gi) in c1"
+                    "- request at most 15684Mi (15.3Gi) memory in c0 and c1 together, such as 7491Mi "
+                    "in c0 (now 14745Mi (14.3Gi)) and 8193Mi in c1 (now 16128Mi (15.7Gi))"
                 ),
                 (
-                    "- ask for at most 15684Mi (15.3Gi) memory in c0 and c1 together, for example 7491Mi instead of "
-                    "14745Mi (14.4Gi) in c0 and 8193Mi instead of 16128Mi (15.8Gi) in c1"
+                    "- request at most 15684Mi (15.3Gi) memory in c0 and c1 together, such as 7491Mi "
+                    "in c0 (now 14745Mi (14.3Gi)) and 8193Mi in c1 (now 16128Mi (15.7Gi))"
                 ),
             ],
             id="no container is left with very little where another could give, too",
@@ -120,10 +109,10 @@ from tests.render.text.support import recorded
             "e2e-d-00490",
             0,
             [
-                "- leave out mellanox.com/rdma in each of i0, c0, c1 and c2",
+                "- remove mellanox.com/rdma in containers i0, c0, c1 and c2 each",
                 (
-                    "why not even 1: mellanox.com/rdma: 1 asked by each, none on a known node; policy "
-                    "single-numa-node counts no others"
+                    "Not even 1: mellanox.com/rdma: 1 requested by each, 0 on a known NUMA node. "
+                    "single-numa-node counts only devices with a known NUMA node."
                 ),
             ],
             id="what is the same for several containers is told once",
@@ -132,12 +121,12 @@ from tests.render.text.support import recorded
             "lifecycle-d-00241",
             3,
             [
-                "- ask for 4 cpu instead of 6 in container i0",
+                "- request 4 cpu (now 6) in container i0",
                 (
-                    "why (the next whole core makes 6): container c1: cpu: 4 asked: i0 leaves 2 CPUs of node 0 to it, "
-                    "so it must use node 0"
+                    "(next whole core: 6): container c1: cpu: 4 requested. Init container i0 leaves "
+                    "2 CPUs on NUMA 0; the container must use NUMA 0."
                 ),
-                "with 4, i0 leaves no CPUs that tie c1 to node 0",
+                "With 4, i0 leaves no CPUs to keep c1 on NUMA 0.",
             ],
             id="an init container that asks for less leaves nothing over",
         ),
@@ -146,8 +135,8 @@ from tests.render.text.support import recorded
             11,
             [
                 (
-                    "why no more, once p0 is gone: cpu: 2 asked; full-pcpus-only finds 1 free, and does not count the "
-                    "1 that i0 leaves (cores have 1 thread here, so any number is whole)"
+                    "Without p0: Limit: cpu: 2 requested. full-pcpus-only finds 1 free and does not "
+                    "count 1 that init container i0 leaves (cores have 1 CPU here)."
                 ),
             ],
             id="what init containers leave does not count as whole cores, also where cores have one thread",
@@ -155,18 +144,15 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-02489",
             2,
-            ["- ask for at most 11251Mi memory instead of 11264Mi (11Gi) in container c1"],
+            ["- request at most 11251Mi (10.9Gi) memory (now 11Gi) in container c1"],
             id="an amount is not written, rounded, as what it is instead of",
         ),
         pytest.param(
             "e2e-d-01120",
             2,
             [
-                (
-                    "why: hugepages-1Gi: with 1Gi in c1 still 3Gi (c0 2Gi + c1 1Gi), and the machine never has more "
-                    "than 2Gi"
-                ),
-                "why not even 1Gi: as in 1.",
+                ("hugepages-1Gi: with 1Gi in c1, containers request 3Gi (c0 2Gi + c1 1Gi), 2Gi on the machine"),
+                "Not even 1Gi: same reason as fix 1",
             ],
             id="a sum that is still too much names what is reduced in it",
         ),
@@ -174,10 +160,10 @@ from tests.render.text.support import recorded
             "e2e-d-00568",
             6,
             [
-                "policy single-numa-node takes all of it from one node",
+                "single-numa-node takes all of it from 1 NUMA node.",
                 (
-                    "- ask for at most 941Mi memory in s0 and c0 together, for example 40Mi as it is in s0 and 901Mi "
-                    "instead of 11342Mi (11.1Gi) in c0"
+                    "- request at most 941Mi memory in s0 and c0 together, such as 40Mi in s0 "
+                    "(unchanged) and 901Mi in c0 (now 11342Mi (11Gi))"
                 ),
             ],
             id="who asks for little is left as it is",
@@ -185,21 +171,15 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-00426",
             3,
-            [
-                (
-                    "1. leave out intel.com/sriov in container c0 or c1 (the other may keep it); it is aligned then, "
-                    "on node 0"
-                )
-            ],
+            [("1. Remove intel.com/sriov in container c0 or c1 (the other may keep it): aligned on NUMA 0")],
             id="who leaves a device out may be another container that asks for as many",
         ),
         pytest.param(
             "e2e-d-01826",
             3,
             [
-                "Each of these admits it (tried; first what keeps all devices):",
-                "1. move 1 pod away: p0; it is NOT aligned then",
-                "2. leave out amd.com/gpu in container c1; it is aligned then, on node 3",
+                "1. Move pod p0 off the node: admitted, NOT aligned",
+                "2. Remove amd.com/gpu in container c1: aligned on NUMA 3",
             ],
             id="where there is one other change it is told what could be left out",
         ),
@@ -207,12 +187,11 @@ from tests.render.text.support import recorded
             "e2e-d-01120",
             2,
             [
-                "Each of these admits it (tried; first what leaves nothing out):",
                 (
-                    "1. ask for at most 2Gi hugepages-1Gi in c0 and c1 together, for example 1Gi instead of 2Gi in c0 "
-                    "and 1Gi instead of 3Gi in c1; it is aligned then, on node 0"
+                    "1. Request at most 2Gi hugepages-1Gi in c0 and c1 together, such as 1Gi in c0 "
+                    "(now 2Gi) and 1Gi in c1 (now 3Gi): aligned on NUMA 0"
                 ),
-                "2. leave out hugepages-1Gi in container c1; it is aligned then, on node 0",
+                "2. Remove hugepages-1Gi in container c1: aligned on NUMA 0",
             ],
             id="containers share what there is before one of them does without it",
         ),
@@ -221,69 +200,34 @@ from tests.render.text.support import recorded
             0,
             [
                 (
-                    "1. ask for at most 2 example.com/notopo in s0 and c0 together, for example 1 instead of 2 in s0 "
-                    "and 1 instead of 4 in c0; its CPUs are shared in any case, so it is NOT aligned"
+                    "1. Request at most 2 example.com/notopo in s0 and c0 together, such as 1 in s0 "
+                    "(now 2) and 1 in c0 (now 4): admitted, NOT aligned (CPUs shared in any case)"
                 ),
-                (
-                    "2. leave out example.com/notopo in container c0; its CPUs are shared in any case, so it is NOT "
-                    "aligned"
-                ),
+                ("2. Remove example.com/notopo in container c0: admitted, NOT aligned (CPUs shared in any case)"),
             ],
             id="a resource is left out only after what keeps some of it",
         ),
         pytest.param(
             "e2e-d-01603",
             2,
-            [
-                (
-                    "- ask for at most 3 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 1 instead "
-                    "of 2 in c1"
-                ),
-                (
-                    "why no more: cpu: 4 asked (c0 3 + c1 1), 0.5 of the node's 4 requested by other pods, which "
-                    "leaves 3.5: 3 whole"
-                ),
-                (
-                    "- ask for at most 3 cpu in c0 and c1 together, for example 2 instead of 10 in c0 and 1 instead "
-                    "of 2 in c1"
-                ),
-                "why no more: that would take the last CPU that is shared, and the kubelet would not start again",
-            ],
+            ["- request at most 3 cpu in c0 and c1 together, such as 2 in c0 (now 10) and 1 in c1 (now 2)"] * 2,
             id="of a sum no next whole core is told",
         ),
         pytest.param(
             "e2e-d-01907",
             6,
             [
-                (
-                    "- ask for at most 1 cpu in c0 and c1 together, for example 500m instead of 2 in c0 and 500m "
-                    "instead of 2 in c1"
-                ),
-                (
-                    "why no more: cpu: 1.1 asked (c0 0.6 + c1 0.5), 13 of the node's 14 requested by other pods, which "
-                    "leaves 1"
-                ),
+                ("also: cpu: 4 requested (c0 2 + c1 2), 1 of 14 left: other pods request 13"),
+                ("- request at most 1 cpu in c0 and c1 together, such as 500m in c0 (now 2) and 500m in c1 (now 2)"),
             ],
             id="CPUs that nobody pins are shared out by tenths",
-        ),
-        pytest.param(
-            "lifecycle-d-00249",
-            5,
-            [
-                (
-                    "why no more: with 12674Mi in c0, container c2: memory: 5659Mi asked, the whole machine has 5658Mi "
-                    "free, as this pod's own c0 and c1 hold 13329Mi and other pods hold 13515Mi (node 0: 5658Mi of "
-                    "32501Mi)"
-                )
-            ],
-            id="of a sum that is refused at another container it is said whose share was larger",
         ),
         pytest.param(
             "e2e-d-00478",
             4,
             [
-                "1. Two changes together; it is aligned then, s0 on node 1, c0 on node 1, c1 on node 0",
-                "- ask for at most 14489Mi (14.1Gi) memory instead of 22818Mi (22.3Gi) in container c0",
+                "1. Make two changes together: aligned (s0 on NUMA 1, c0 on NUMA 1, c1 on NUMA 0)",
+                "- request at most 14489Mi (14.1Gi) memory (now 22818Mi (22.2Gi)) in container c0",
             ],
             id="who asks for most gives up what would leave others very little",
         ),

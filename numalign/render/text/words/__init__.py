@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 CASES: Mapping[Case, str] = {
     "": "",
-    "now": "as the node is now",
-    "corrected": "once that is corrected",
-    "empty": "even on an empty machine",
-    "besides": "besides",
-    "besides now": "besides, as the node is now",
+    "now": "now",
+    "corrected": "after this fix",
+    "empty": "on an empty node",
+    "besides": "also",
+    "besides now": "also now",
 }
 """In which state of the machine a fact holds."""
 
 EFFECTS: Mapping[tuple[str, str], str] = {
-    (POLICY, "restricted"): "it takes several NUMA nodes where one is too small even when empty",
-    (POLICY, "best-effort"): "it takes the nodes that the kubelet ranks first, and refuses nothing for being apart",
-    (POLICY, "none"): "it does not look at NUMA nodes",
-    (SCOPE, "container"): "each container may then be on other NUMA nodes than the rest of the pod",
-    (SCOPE, "pod"): "NUMA nodes are then chosen once, for the whole pod",
-    (MEMORY_POLICY, "None"): "memory is then not counted and not kept on any NUMA node",
+    (POLICY, "restricted"): "restricted allows several NUMA nodes where 1 is too small even when empty.",
+    (POLICY, "best-effort"): "best-effort never rejects: it takes the NUMA nodes that rank first.",
+    (POLICY, "none"): "none ignores NUMA nodes.",
+    (SCOPE, "container"): "The kubelet then aligns each container separately.",
+    (SCOPE, "pod"): "The kubelet then chooses NUMA nodes once, for the whole pod.",
+    (MEMORY_POLICY, "None"): "The kubelet then ignores memory when it aligns.",
     **{(row.name, "true"): row.on for row in OPTIONS.values() if not row.number},
     **{(row.name, "false"): row.off for row in OPTIONS.values() if not row.number},
 }
@@ -89,7 +89,7 @@ WRITERS: dict[type[object], Callable[[Any], str]] = {
     facts.OnTheSame: asked.on_the_same,
     facts.OneNode: memory.one_node,
     facts.Placed: shortage.placed,
-    facts.SameGoes: lambda one: f"the same goes for {one.name}",
+    facts.SameGoes: memory.same_goes,
     facts.ShortThere: memory.short_there,
     facts.SumTooLarge: memory.sum_too_large,
     facts.TakeTogether: asked.take_together,

@@ -1,4 +1,4 @@
-"""What is asked of a resource and what nodes have of it, in words; too: enough is free, but on too many nodes."""
+"""What is requested of a resource and what NUMA nodes have of it, in words; also: enough is free, on too many nodes."""
 
 from __future__ import annotations
 
@@ -8,73 +8,81 @@ from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
-from numalign.model.resources import CPU
-from numalign.render.text.amounts import amount_text, listed, nodes_text, places_text
-from numalign.render.text.written import Written, written
+from numalign.model.resources import CPU, is_bytes
+from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text, places_text
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
     from numalign.analysis.reasons import facts
     from numalign.analysis.reasons.asked import Asked, Best, Left, Place, Spread, Too
 
-
-def amounts_of(asked: Asked, had: Spread, more: Sequence[int] = ()) -> Written:
-    """Write all amounts of a resource in one unit, with those that are told beside them, and with `more`."""
-    named = had.places if len(had.places) <= MAX_NODES_NAMED else ()
-    handed = {one.free + one.left: [one.free, one.left] for one in named if one.left}
-    cells = [amount for one in named for amount in (one.free, one.total, one.left)]
-    there = [had.free, had.total, had.most, had.left, had.free + had.left, *cells, *handed, *more]
-    pairs = [(asked.amount, amount) for amount in there]
-    pairs += [(one.free, one.total) for one in named] or [(had.free, had.total)]
-    sums = {had.free: [one.free for one in named], had.total: [one.total for one in named]}
-    added = {key: terms for key, terms in {**handed, **sums}.items() if named and sum(terms) == key}
-    parts = [amount for _, amount in asked.parts]
-    return written(asked.resource, there, [asked.amount], parts=parts, pairs=pairs, sums=added)
+SAME_NODES = "each resource on as few NUMA nodes as possible, and all resources on the same NUMA nodes"
 
 
-def asked_text(asked: Asked, say: Written, too: Sequence[Too] = ()) -> str:
-    """Say what is asked: `cpu: 9 asked (one 5 + two 4)` or `by one` of a whole pod, `as reduced` by a change.
+def asked_text(asked: Asked, too: Sequence[Too] = ()) -> str:
+    """Say what is requested: `cpu: 9 requested (one 5 + two 4)` or `by one` of a whole pod, `after the fix`.
 
     Args:
         asked: what.
-        say: how amounts are written.
-        too: containers that run before or after these and ask for too much, too.
+        too: containers that run before or after these and request too much themselves.
     """
-    text, one = f"{asked.resource}: {say(asked.amount)} asked", len(asked.parts) == 1
+
+    def say(amount: int) -> str:
+        return amount_text(asked.resource, amount, up=True)
+
+    text, one = f"{asked.resource}: {say(asked.amount)} requested", len(asked.parts) == 1
     if one:
         text += f" by {asked.parts[0][0]}{' after the reduction' * bool(asked.reduced)}"
     else:
-        parts = " + ".join(f"{name} {say(amount)}" for name, amount in asked.parts)
-        text += f"{reduced_text(asked)}{f' ({parts})' * bool(parts)}"
+        text += f"{reduced_text(asked)}{_parts(asked)}"
     runs = (f", {say(one.amount)} by {names_text(one.names)}{f' {one.runs}' * bool(one.runs)}" for one in too)
     return text + "".join(runs)
 
 
+def needs(asked: Asked, too: Sequence[Too] = ()) -> tuple[str, str]:
+    """Name what is requested as a subject, and end its verb: `16 CPUs`, ``; `1 CPU (of worker)`, `s`."""
+    alone = f" (by {asked.parts[0][0]})" if len(asked.parts) == 1 else _parts(asked)
+    more = "".join(f" and {amount_text(asked.resource, one.amount, up=True)} by {names_text(one.names)}" for one in too)
+    many = asked.amount != 1 and not is_bytes(asked.resource)
+    return f"{amount_of(asked.resource, asked.amount, up=True)}{reduced_text(asked)}{alone}{more}", "" if many else "s"
+
+
+def is_are(asked: Asked) -> str:
+    """Write the verb after what is requested."""
+    return "are" if asked.amount != 1 and not is_bytes(asked.resource) else "is"
+
+
+def _parts(asked: Asked) -> str:
+    parts = (f"{name} {amount_text(asked.resource, amount, up=True)}" for name, amount in asked.parts)
+    return f" ({' + '.join(parts)})" if len(asked.parts) > 1 else ""
+
+
 def reduced_text(asked: Asked) -> str:
-    """Go on about what is asked of a resource, where another part of a change cuts it."""
+    """Go on about what is requested of a resource, where another part of a fix cuts it."""
     return f" as reduced{' below' * (asked.reduced == 'below')}" if asked.reduced else ""
 
 
-def each_node(had: Spread, say: Written) -> str:
+def each_node(resource: str, had: Spread) -> str:
     """List what the nodes have; devices that lie on none or on several nodes apart, so that the amounts add up."""
     if had.loose is not None:
         return each_device(had.loose)
     if len(had.places) <= MAX_NODES_NAMED:
-        return ", ".join(f"node {one.node}: {_of(one, say)}" for one in had.places)
+        return ", ".join(f"NUMA {one.node}: {_of(resource, one)}" for one in had.places)
     best = had.best
     if not best.nodes:
-        return "no node has any"
+        return "no NUMA node has any"
     if not best.free + best.left:
-        return "none free on any node"
+        return "0 free on any NUMA node"
     one = not best.nodes & (best.nodes - 1)
     most = "most on " * (best.others or one)
     others = ", the others have none" * (not most and best.nodes.bit_count() < len(had.places))
-    return f"{most}{'each of ' * (not one)}{nodes_text(best.nodes)}: {_of(best, say)}{others}"
+    return f"{most}{'each of ' * (not one)}{nodes_text(best.nodes)}: {_of(resource, best)}{others}"
 
 
-def _of(place: Place | Best, say: Written) -> str:
+def _of(resource: str, place: Place | Best) -> str:
     """Write what one node has, as the table does: `2 + 6 of 8`, where 6 are left by the pod's init containers."""
-    return f"{say(place.free)}{f' + {say(place.left)}' if place.left else ''} of {say(place.total)}"
+    left = f" + {amount_text(resource, place.left)}" if place.left else ""
+    return f"{amount_text(resource, place.free)}{left} of {amount_text(resource, place.total)}"
 
 
 def each_device(loose: Loose) -> str:
@@ -86,7 +94,7 @@ def each_device(loose: Loose) -> str:
     free, total = loose.nowhere
     if total and not places:
         return f"{free} of {total}; {_nowhere(loose)}" if free < total else _nowhere(loose)
-    return ", ".join([*texts, *[f"on no known node: {free} of {total}"] * bool(total)])
+    return ", ".join([*texts, *[f"NUMA node unknown: {free} of {total}"] * bool(total)])
 
 
 def all_devices(loose: Loose) -> str:
@@ -94,35 +102,25 @@ def all_devices(loose: Loose) -> str:
     texts = [f"{places_text(mask)}: {total}" for mask, _, total in sorted(loose.places) if total]
     if loose.nowhere[1] and not texts:
         return _nowhere(loose)
-    return ", ".join([*texts, *[f"on no known node: {loose.nowhere[1]}"] * bool(loose.nowhere[1])])
+    return ", ".join([*texts, *[f"NUMA node unknown: {loose.nowhere[1]}"] * bool(loose.nowhere[1])])
 
 
 def _nowhere(loose: Loose) -> str:
-    """Say what the plugin tells of devices of which none lies on a node of the machine."""
-    them = "it" if loose.nowhere[1] == 1 else "them"
-    if loose.told:
-        return f"the plugin puts {them} on no NUMA node of this machine"
-    return f"the plugin names no NUMA node for {them}"
-
-
-def how_many(free: int, total: int) -> str:
-    """Say how many there are, and how many of them are free."""
-    if total < 2:
-        return f"there is 1, {'and it is free' if free else 'which is not free'}" if total else "there are none"
-    some = "all" if free == total else f"{free} of them" if free else "none of them"
-    return f"there are {total}, {some} free"
+    """Say what the plugin reports of devices of which none lies on a node of the machine."""
+    return f"the device plugin reports no NUMA node{' of this machine' * bool(loose.told)}"
 
 
 def left_text(one: Left, amount: str = "") -> str:
-    """Say who leaves how much: `i0 and i1 leave 2`; without an amount only who."""
-    return f"{names_text(one.names)} {verb_text('leave', one.names)} {amount}".rstrip()
+    """Say who leaves how much: `Init containers i0 and i1 leave 2`; without an amount only who."""
+    named = f"init container{'s' * (len(one.names) > 1)} {listed(one.names)}" if one.names else "init containers"
+    return f"{named} {verb_text('leave', one.names)} {amount}".rstrip()
 
 
-def own_text(own: Left | None, say: Written) -> str:
+def own_text(own: Left | None, resource: str) -> str:
     """Say so where earlier containers of the pod that go on running hold some of a resource."""
     if own is None:
         return ""
-    return f", as this pod's own {names_text(own.names)} {verb_text('hold', own.names)} {say(own.amount)}"
+    return f": {names_text(own.names)} of this pod {verb_text('hold', own.names)} {amount_text(resource, own.amount)}"
 
 
 def names_text(names: Sequence[str]) -> str:
@@ -136,49 +134,48 @@ def verb_text(verb: str, names: Sequence[str]) -> str:
 
 
 def too_wide(one: facts.TooWide) -> str:
-    """Say that one resource cannot be had in the way the policy wants."""
-    say = amounts_of(one.asked, one.had)
-    asked, each = asked_text(one.asked, say, one.too), each_node(one.had, say)
-    must = f"; {_must(one.must)}" if one.must is not None else ""
-    when = f"left after {names_text(one.after)}" if one.after else f"free {one.when}"
-    now = "" if one.when == "ever" else f"; {when}: {each}"
+    """Say that one resource cannot be allocated in the way that the policy requires."""
+    name, (what, s) = one.asked.resource, needs(one.asked, one.too)
+    free = f"{f'Left after {names_text(one.after)}' if one.after else 'Free now'}: {each_node(name, one.had)}."
+    now = "" if one.when == "ever" else f" {free}"
+    must = f" {_must(name, one.must)}" if one.must is not None else ""
     if one.policy == "single-numa-node":
-        takes = "and policy single-numa-node takes all of it from one node"
         if one.short:
-            return f"{asked}, but no NUMA node ever has more than {say(one.limit)} ({nodes_text(one.nodes)}), {takes}"
+            most = amount_text(name, one.limit)
+            need = f"need{s} {nodes_count(one.width)}"
+            need = need if one.width > 1 else f"do{'es' * bool(s)} not fit on 1 NUMA node"
+            return f"{what} {need}: each has at most {most}. single-numa-node allows 1."
         if one.width > 1:
-            several = f"which the kubelet counts as {one.width} nodes' worth even on an empty machine"
-            return f"{asked}, {several}, {takes} ({each})"
-        return f"{asked}, {takes}{must}{now}"
-    many, enough = ("one node", "is enough") if one.width == 1 else (f"{one.width} nodes", "are enough")
+            counts = f"The kubelet counts {what} as {nodes_count(one.width)}, also on an empty node."
+            return f"{counts} single-numa-node allows 1.{now}"
+        return f"single-numa-node takes {what} from 1 NUMA node.{must}{now}"
+    few = nodes_count(one.width)
     if one.short:
-        count = f"as the kubelet counts {_counted_too(one)}, too, {many} {enough}"
-        never = f"but {many} never {'has' if one.width == 1 else 'have'} more than {say(one.limit)} for pods"
-        return f"{asked}; {count}, and policy {one.policy} allows no more nodes; {never}{must}{now}"
-    takes = f"and policy {one.policy} takes it from {many}"
-    if must:
-        hold = "an empty one holds" if one.width == 1 else f"{one.width} empty ones hold"
-        return f"{asked}, {takes}, as {hold} so many{must}{_at_most(one, say)}{now}"
-    empty = "while nothing is held" if one.when == "then" else "on an empty machine"
-    return f"{asked}, {takes}, which {enough} {empty}{_used_together(one)}{now}"
+        have = f"{few} {'has' if one.width == 1 else 'have'} at most {amount_text(name, one.limit)} for pods"
+        counts = f"{one.policy} allows {few}, because the kubelet also counts {_counted_too(one)}."
+        return f"{what} do{'es' * bool(s)} not fit: {have}. {counts}{must}{now}"
+    enough = "is" if one.width == 1 else "are"
+    takes = f"{one.policy} takes {what} from {few}, because {one.width} {enough} enough on an empty node."
+    return f"{takes}{must}{_at_most(one) if must else _used_together(one)}{now}"
 
 
-def _must(left: Left) -> str:
+def _must(resource: str, left: Left) -> str:
     """Say which nodes init containers tie a resource to."""
-    return f"its nodes must include {nodes_text(left.nodes)}, where {left_text(left, str(left.amount))}"
+    leave = left_text(left, amount_of(resource, left.amount))
+    return f"{leave[0].upper()}{leave[1:]} on {nodes_text(left.nodes)}, which the container must use."
 
 
 def _used_together(one: facts.TooWide) -> str:
     """Say that a node with enough memory cannot be used alone, as memory of it is held together with other nodes'."""
     texts = []
     for nodes, own in one.bound[:MAX_NODES_NAMED]:
-        who = f"this pod's own {names_text(own)} {verb_text('hold', own)}" if own else "pods hold"
-        texts.append(f"; but {nodes_text(nodes)} can only be used together, as {who} memory of them together")
+        who = f"{names_text(own)} of this pod {verb_text('hold', own)}" if own else "Other pods hold"
+        texts.append(f" {who} memory of {nodes_text(nodes)} together, so the Memory Manager uses all or none.")
     return "".join(texts)
 
 
 def _counted_too(one: facts.TooWide) -> str:
-    """Name what the kubelet counts when it looks how few nodes are enough, and never gives to pods; memory has none."""
+    """Name what the kubelet counts when it looks how few nodes are enough, and withholds from pods; memory has none."""
     counts = [amount for _, amount in one.counted]
     where = nodes_text(sum(1 << node for node, _ in one.counted))
     if len(counts) > 1 and len(set(counts)) == 1:
@@ -186,96 +183,101 @@ def _counted_too(one: facts.TooWide) -> str:
     elif len(counts) > MAX_NODES_NAMED:
         told = f"{sum(counts)} on {where}"
     else:
-        told = ", ".join(f"{amount} on node {node}" for node, amount in one.counted)
-    return f"{'reserved CPUs' if one.asked.resource == CPU else 'devices that are not healthy'} ({told})"
+        told = ", ".join(f"{amount} on NUMA {node}" for node, amount in one.counted)
+    return f"{'reserved CPUs' if one.asked.resource == CPU else 'unhealthy devices'} ({told})"
 
 
-def _at_most(one: facts.TooWide, say: Written) -> str:
-    """Add up what there is of CPUs at most with the one node that must take part: `: 6 + 8 = 14 at most`."""
+def _at_most(one: facts.TooWide) -> str:
+    """Add up what there is of CPUs at most with the one node that must take part: `At most 6 + 8 = 14 are free.`."""
     tied = [place for place in one.had.places if place.left]
     if len(tied) != 1 or one.width < 2 or one.asked.resource != CPU:
         return ""
     free = sorted((place.free for place in one.had.places if place is not tied[0]), reverse=True)
     amounts = [tied[0].free + tied[0].left, *free[: one.width - 1]]
     most = sum(amounts)
-    return f": {' + '.join(map(say, amounts))} = {say(most)} at most" if most < one.asked.amount else ""
+    return f" At most {' + '.join(map(str, amounts))} = {most} are free there." if most < one.asked.amount else ""
 
 
 def fits_on(one: facts.FitsOn) -> str:
     """Say on how few nodes a resource fits."""
-    say = amounts_of(one.asked, one.had)
-    most = f"has {say(one.most)} at most"
-    fits = f"fits one node, which {most}" if one.width == 1 else f"takes {one.width} nodes, as one {most}"
-    whose = "one socket" if one.sockets == 1 else f"{one.sockets} sockets"
-    more = f"; by align-by-socket it may take all nodes of {whose}" * bool(one.sockets)
-    return f"{asked_text(one.asked, say)}: {fits}{more}"
+    (what, s), most = needs(one.asked), amount_text(one.asked.resource, one.most)
+    whose = "1 socket" if one.sockets == 1 else f"{one.sockets} sockets"
+    more = f" align-by-socket allows all NUMA nodes of {whose}." * bool(one.sockets)
+    if one.width == 1:
+        return f"{what} fit{s} on 1 NUMA node: each has {'at most ' * (not _equal(one.had))}{most}.{more}"
+    return f"{what} need{s} {nodes_count(one.width)}: each has at most {most}.{more}"
+
+
+def _equal(had: Spread) -> bool:
+    return len({one.total for one in had.places}) < 2
 
 
 def fits_too(one: facts.FitsToo) -> str:
     """Say that something else fits one node."""
-    return f"{asked_text(one.asked, lambda amount: amount_text(one.asked.resource, amount))}: fits one node, too"
+    what, s = needs(one.asked)
+    return f"{what} fit{s} on 1 NUMA node."
 
 
 def fit_one(one: facts.FitOne) -> str:
     """Say what fits one node beside what takes several."""
-    return (
-        f"{listed(one.resources)}: {'fits' if len(one.resources) == 1 else 'fit'} one node, and policy {one.policy} "
-        f"wants {one.wide} on as many, which takes {one.width} nodes at least"
-    )
+    fit = f"{listed(one.resources)} {'fits' if len(one.resources) == 1 else 'fit'} on 1 NUMA node."
+    return f"{fit} {one.policy} requires as many for {one.wide}, which needs at least {one.width}."
 
 
 def holders(one: facts.Holders) -> str:
     """Say which sets of empty nodes hold enough of a resource."""
-    masks, asked = one.sets, asked_text(one.asked, amounts_of(one.asked, one.had))
+    masks, (what, s) = one.sets, needs(one.asked)
     common, some = reduce(and_, masks), reduce(or_, masks)
     if one.width == 1:
-        have = "has" if len(masks) == 1 else "have each"
-        return f"{asked}: of the empty nodes only {nodes_text(some)} {have} enough"
+        return f"On an empty node {what} fit{s} on {nodes_text(some)} only."
     never = one.nodes & ~some
+    few = f"On an empty node {what} fit{s} on {nodes_count(one.width)}"
     if common or never:
-        which = f"with {nodes_text(common)}" if common else f"without {nodes_text(never)}"
-        return f"{asked}: {one.width} empty nodes have enough only {which}"
+        return f"{few} only {f'with {nodes_text(common)}' if common else f'without {nodes_text(never)}'} among them."
     texts = [nodes_text(mask) for mask in masks[:MAX_NODES_NAMED]]
     more = ", …" if len(masks) > MAX_NODES_NAMED else ""
-    return f"{asked}: of {one.width} empty nodes only these have enough: {'; '.join(texts)}{more}"
+    return f"{few}: only on {' or '.join(texts)}{more}."
 
 
 def take_together(one: facts.TakeTogether) -> str:
     """Say how many nodes resources take that have to come from the same ones."""
-    both = "both" if len(one.resources) == 2 else "all"
-    rule = f"{both} have to come from the same nodes, so together they take {one.width} nodes"
-    return f"{listed(one.resources)}: {rule}"
+    return f"{listed(one.resources)} must come from the same NUMA nodes and need {one.width} together."
 
 
 def on_the_same(one: facts.OnTheSame) -> str:
-    """Say what the policy wants of resources that differ in width."""
-    return f"policy {one.policy} wants each on as few nodes as it can do with, and all of them on the same nodes"
+    """Say what the policy requires of resources that differ in width."""
+    return f"{one.policy} requires {SAME_NODES}."
 
 
 def could(one: facts.Could) -> str:
-    """Say where a resource could be had alone."""
-    say = amounts_of(one.asked, one.had)
-    which = "any node" if one.nodes is None else f"only {nodes_text(one.nodes)}"
-    where = f"{which} could give it" if one.nodes != 0 else "takes several nodes together"
-    there = _must(one.must) if one.must is not None else where
-    return f"{asked_text(one.asked, say)}: {there} ({each_node(one.had, say)})"
+    """Say where a resource could be allocated alone."""
+    if one.must is not None:
+        return f"{asked_text(one.asked)}. {_must(one.asked.resource, one.must)}"
+    what = f"{needs(one.asked)[0]} {is_are(one.asked)} free on"
+    if one.nodes == 0:
+        return f"{what} several NUMA nodes together."
+    return f"{what} any NUMA node." if one.nodes is None else f"{what} {nodes_text(one.nodes)} only."
 
 
 def never_meet(_: facts.NeverMeet) -> str:
     """Say that resources are not free on the same nodes."""
-    return "each could be had alone, but not from the same nodes"
+    return "Each resource is free somewhere, but not on the same NUMA nodes."
 
 
 def tied_by(one: facts.TiedBy) -> str:
     """Say which node init containers' CPUs tie a container to."""
-    asked, left = asked_text(one.asked, amounts_of(one.asked, one.had)), one.left
-    some = f"{left_text(left, str(left.amount))} CPU{'s' * (left.amount != 1)}" if left else ""
-    return f"{asked}: {some or 'init containers leave CPUs'} of node {one.node} to it, so it must use node {one.node}"
+    left = one.left
+    leave = left_text(left, amount_of(CPU, left.amount)) if left else "init containers leave CPUs"
+    text = f"{leave[0].upper()}{leave[1:]} on NUMA {one.node}; the container must use NUMA {one.node}."
+    return f"{asked_text(one.asked)}. {text}"
 
 
 def not_there(one: facts.NotThere) -> str:
     """Say that the node that has to be used cannot give a resource."""
-    say = amounts_of(one.asked, one.had)
-    cannot = f"node {one.node} cannot give it{own_text(one.own, say)}"
-    what = f"what other nodes have does not help ({each_node(one.had, say)})"
-    return f"{asked_text(one.asked, say)}, and {cannot}; {what}"
+    name, own = one.asked.resource, own_text(one.own, one.asked.resource)
+    return f"{asked_text(one.asked)}: too few free on NUMA {one.node}{own} ({each_node(name, one.had)})"
+
+
+def how_many(free: int, total: int) -> str:
+    """Say how many there are, and how many of them are free: `2 of 4 free`, `none there`."""
+    return f"{free} of {total} free" if total else "none there"

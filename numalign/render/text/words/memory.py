@@ -1,4 +1,4 @@
-"""Memory that is held, and what the pod's own containers hold, leave or ask for together: in words."""
+"""Memory that is held, and what the pod's own containers hold, leave or request together: in words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.model.resources import is_bytes
-from numalign.render.text.amounts import amount_text, listed, nodes_text
-from numalign.render.text.words.asked import all_devices, amounts_of, left_text, names_text
-from numalign.render.text.written import written
+from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text
+from numalign.render.text.words.asked import all_devices, left_text, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,117 +20,114 @@ MAX_PODS_NAMED = 3
 
 
 def memory_held(one: facts.MemoryHeld) -> str:
-    """Say which nodes' memory is held, and by whom: `node 0 alone (by a) and nodes 1-2 together (by b)`."""
+    """Say which nodes' memory is held, and by whom."""
     texts = list(map(_group, one.groups[:MAX_NODES_NAMED]))
     more = len(one.groups) - MAX_NODES_NAMED
-    held = f"{', '.join(texts)} and on {more} more" if more > 0 else listed(texts)
-    return f"memory is held already on {held}, so {_rule([group.nodes for group in one.groups])}"
+    held = f"{', '.join(texts)} and {more} more" if more > 0 else listed(texts)
+    return f"Memory is held on {held}. {_rule([group.nodes for group in one.groups])}"
 
 
 def _group(one: Group) -> str:
     names = ", ".join(one.pods[:MAX_PODS_NAMED])
     names += f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
-    own = f"this pod's own {names_text(one.own)}" if one.own else ""
+    own = f"{names_text(one.own)} of this pod" if one.own else ""
     who = " and ".join(filter(None, [names, own])) or "pods that have ended"
-    return f"{nodes_text(one.nodes)} {'together' if one.nodes & (one.nodes - 1) else 'alone'} (by {who})"
+    return f"{nodes_text(one.nodes)}{' together' * bool(one.nodes & (one.nodes - 1))} (by {who})"
 
 
 def _rule(groups: Sequence[int]) -> str:
     """Say what follows for the nodes whose memory is held (docs/rules/memory-manager.md 23)."""
     alone = [mask for mask in groups if not mask & (mask - 1)]
     if not alone:
-        return "these are used only together" if len(groups) == 1 else "each of these is used only as a whole"
+        return "The Memory Manager uses a group only as a whole."
     if len(alone) < len(groups):
-        return "a node held alone is not combined with others, and nodes held together are used only together"
-    return "these cannot be combined" if len(alone) > 1 else f"{nodes_text(alone[0])} is not combined with another"
+        return "The Memory Manager combines no NUMA node in single use with others, and splits no group."
+    return "The Memory Manager combines no NUMA node in single use with others."
 
 
 def one_node(one: facts.OneNode) -> str:
     """Say what the policy does where no nodes are bound to each other."""
-    return f"policy {one.policy} takes all of it from one node"
+    return f"{one.policy} takes all of it from 1 NUMA node."
 
 
 def has_to_fit(one: facts.HasToFit) -> str:
     """Say which nodes' memory may be used together, and how much of it is free."""
-    every = zip(one.asked, one.had, strict=True)
-    says = [amounts_of(*both, [free[place] for _, free in one.sets]) for place, both in enumerate(every)]
     places = []
     for mask, free in one.sets[:MAX_NODES_NAMED]:
-        texts = (f"{say(each)} {asked.resource}" for asked, say, each in zip(one.asked, says, free, strict=True))
+        texts = (f"{amount_of(asked.resource, each)}" for asked, each in zip(one.asked, free, strict=True))
         places.append(f"{nodes_text(mask)} ({', '.join(texts)} free)")
-    one_of = "one of these: " * (len(places) > 1)
-    return f"so what is asked has to fit {one_of}{', '.join(places)}{', …' * (len(one.sets) > MAX_NODES_NAMED)}"
+    more = ", …" if len(one.sets) > MAX_NODES_NAMED else ""
+    return f"The request must fit on {' or '.join(places)}{more}."
 
 
 def chosen_before(one: facts.ChosenBefore) -> str:
     """Say that nodes had been chosen before the memory."""
-    which = " or ".join(map(nodes_text, one.nodes[:MAX_NODES_NAMED])) or "each of these"
-    before = f"before the memory {nodes_text(one.chosen)} had been chosen for all that is asked"
-    return f"{which} would do, but {before}, and memory is taken from there"
+    which = " or ".join(map(nodes_text, one.nodes[:MAX_NODES_NAMED])) or "Each of these"
+    return f"{which} has enough, but the kubelet chose {nodes_text(one.chosen)} for all resources first."
 
 
 def too_many(one: facts.TooMany) -> str:
     """Say that nodes are more than a container needs; the kubelet takes memory from no more than that."""
-    needs = "one node is" if one.width == 1 else f"{one.width} nodes are"
+    enough = "is" if one.width == 1 else "are"
     return (
-        f"{nodes_text(one.nodes)} would do, but the kubelet takes no more nodes than it must: for what container "
-        f"{one.container} itself asks {needs} enough on an empty machine, and these are {one.nodes.bit_count()}"
+        f"{nodes_text(one.nodes)} have enough, but the kubelet takes as few NUMA nodes as possible. "
+        f"For container {one.container} {one.width} {enough} enough on an empty node."
     )
 
 
 def short_there(one: facts.ShortThere) -> str:
     """Say what the nodes chosen for a container have of its memory."""
-    say = written(one.resource, [one.free, *(amount for _, amount in one.own)], [one.amount])
-    held = listed([f"{name} holds {say(amount)}" for name, amount in one.own])
-    have = "have" if one.chosen & (one.chosen - 1) else "has"
+    held = listed([f"{name} holds {amount_text(one.resource, amount)}" for name, amount in one.own])
     return (
-        f"{one.resource}: container {one.container} asks for {say(one.amount)}, and {nodes_text(one.chosen)}, chosen "
-        f"for it, {have} {say(one.free)} free{f', as {held}' * bool(held)}"
+        f"{one.resource}: {amount_text(one.resource, one.amount, up=True)} requested by container {one.container}, "
+        f"{amount_text(one.resource, one.free)} free on {nodes_text(one.chosen)}, the chosen NUMA "
+        f"node{'s' * bool(one.chosen & (one.chosen - 1))}{f' ({held})' * bool(held)}"
     )
 
 
 def left_counts(_: facts.LeftCounts) -> str:
     """Say where what init containers leave counts."""
-    return "what init containers leave does not count in this; it does in what follows"
+    return "Memory that init containers leave does not count for the hints, only for the allocation."
 
 
 def looked_again(one: facts.LookedAgain) -> str:
     """Say that the kubelet looks for other nodes."""
-    return f"so nodes are looked for again, with {nodes_text(one.chosen)} among them"
+    return f"The kubelet looks for other NUMA nodes, with {nodes_text(one.chosen)} among them."
 
 
 def sum_too_large(one: facts.SumTooLarge) -> str:
-    """Say what containers together ask for, and which of them ask for less already."""
-    say = written(one.resource, [one.capacity], parts=[amount for _, amount in one.parts])
-    parts = " + ".join(f"{name} {say(amount)}" for name, amount in one.parts)
-    asked = f"the pod's containers together ask for {say(one.amount)} ({parts})"
+    """Say what containers together request, and which of them request less already."""
+    name = one.resource
+    parts = " + ".join(f"{each} {amount_text(name, amount, up=True)}" for each, amount in one.parts)
+    asked = f"containers request {amount_text(name, one.amount, up=True)} ({parts})"
     if one.less:
-        less = listed([f"{amount_text(one.resource, amount)} in {name}" for name, amount in one.less])
-        asked = f"with {less} still {say(one.amount)} ({parts})"
+        less = listed([f"{amount_text(name, amount, up=True)} in {each}" for each, amount in one.less])
+        asked = f"with {less}, {asked}"
     where = f" ({all_devices(one.loose)})" if one.loose is not None else ""
-    return f"{one.resource}: {asked}, and the machine never has more than {say(one.capacity)}{where}"
+    return f"{name}: {asked}, {amount_text(name, one.capacity)} on the machine{where}"
 
 
 def held_by_own(one: facts.HeldByOwn) -> str:
     """Say which earlier containers of the pod hold some of it."""
-    say = written(one.resource, [amount for _, amount, _ in one.held])
-    held = ", ".join(f"{name} {say(amount)} on {nodes_text(nodes)}" for name, amount, nodes in one.held)
-    return f"{one.resource}: the pod's own earlier containers hold some of it: {held}"
+    held = listed([f"{name} {amount_text(one.resource, amount)} on {nodes_text(at)}" for name, amount, at in one.held])
+    return f"{one.resource}: earlier containers of this pod hold some ({held})"
 
 
 def left_by_init(one: facts.LeftByInit) -> str:
     """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
-    left, free = one.left, one.free
-    both = {} if free is None else {free + left.amount: (free, left.amount)}
-    amounts = [left.amount, *both, *(() if free is None else (free,))]
-    say, nodes = written(one.resource, amounts, [one.amount], sums=both), nodes_text(left.nodes)
-    there = f" on {nodes}" * one.there
-    text = f"{one.resource}: {left_text(left, say(left.amount))}{there} to the containers after it"
-    if not is_bytes(one.resource):
-        return f"{text}, which must use {nodes}, too" if there else text
+    left, free, nodes, name = one.left, one.free, nodes_text(one.left.nodes), one.resource
+    leave = left_text(left, amount_of(name, left.amount))
+    text = f"{leave[0].upper()}{leave[1:]}{f' on {nodes}' * one.there} to later containers"
+    if not is_bytes(name):
+        return f"{text}, which must use {nodes}." if one.there else f"{text}."
     total = ""
     if free is not None:
-        total = f": {say(free)} + {say(left.amount)} = {say(free + left.amount)}, {say(one.amount)} asked"
-    takes = f"where it takes {'one' if one.width == 1 else one.width}"
-    but = f": {left.nodes.bit_count()} nodes, {takes}" * bool(one.width)
-    return f"{text}, to be used only with what is free on {nodes}{but}{total}"
+        asked, both = amount_text(name, one.amount, up=True), amount_text(name, free + left.amount)
+        total = f" {amount_text(name, free)} + {amount_text(name, left.amount)} = {both}, {asked} requested."
+    but = f" Needed: {nodes_count(one.width)}, not {left.nodes.bit_count()}." * bool(one.width)
+    return f"{text}, usable only with free memory of {nodes}.{but}{total}"
+
+
+def same_goes(one: facts.SameGoes) -> str:
+    """Say that a sentence is true of another resource."""
+    return f"The same is true of {one.name}."

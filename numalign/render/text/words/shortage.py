@@ -1,10 +1,10 @@
-"""There is too little, or a number is never handed out, or the kubelet does not survive it: in words."""
+"""There is too little, or a number is never allocated, or the kubelet does not survive it: in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import MAX_NODES_NAMED, Spread
+from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.topology.options import PREFER_CLOSEST
 from numalign.model.quantity import of_thousandths, parse, readable_near, value, with_decimals
@@ -12,22 +12,21 @@ from numalign.model.resources import CPU, NATIVE, is_hugepages, page_size, unit_
 from numalign.render.text.amounts import amount_text, bytes_text, listed, nodes_text
 from numalign.render.text.words.asked import (
     all_devices,
-    amounts_of,
     asked_text,
     each_node,
     how_many,
     left_text,
     names_text,
     own_text,
-    verb_text,
+    reduced_text,
 )
-from numalign.render.text.written import Written, written
 
 if TYPE_CHECKING:
     from numalign.analysis.in_the_way import Amount
     from numalign.analysis.reasons import facts
+    from numalign.analysis.reasons.asked import Spread
 
-BUG = f"the kubelet crashes over that (a bug, still there in {NEWEST_TEXT})"
+BUG = f"The kubelet crashes over this (a bug, also in {NEWEST_TEXT})."
 
 MILLI_OF_CPU = 1000
 """Thousandths, in which the fit check counts CPUs."""
@@ -35,98 +34,91 @@ MILLI_OF_CPU = 1000
 
 def missing(one: facts.Missing) -> str:
     """Say which nodes lack what the kubelet looks up there."""
-    have = "has" if one.nodes.bit_count() == 1 else "have"
-    who = f"only {nodes_text(one.nodes)} {have} any, not {nodes_text(one.others)}"
-    which = who if one.nodes else "no NUMA node of this machine has any"
-    return f"{one.resource}: {amount_text(one.resource, one.amount)} asked by {listed(one.names)}, {which}, and {BUG}"
+    has = "has" if one.nodes.bit_count() == 1 else "have"
+    which = f"only {nodes_text(one.nodes)} {has} any, not {nodes_text(one.others)}"
+    which = which if one.nodes else "no NUMA node of this machine has any"
+    amount = amount_text(one.resource, one.amount, up=True)
+    return f"{one.resource}: {amount} requested by {listed(one.names)}, {which}. {BUG}"
 
 
 def no_distance(one: facts.NoDistance) -> str:
     """Say that ids of nodes go beyond the lists of distances."""
-    return (
-        f"option {PREFER_CLOSEST} looks distances up by the id of a NUMA node, the ids of this machine "
-        f"({nodes_text(one.nodes)}) go beyond its lists of distances, and {BUG}"
-    )
+    looks = f"Option {PREFER_CLOSEST} looks up distances by the id of a NUMA node."
+    return f"{looks} The ids here ({nodes_text(one.nodes)}) are larger than the lists. {BUG}"
 
 
 def no_node_chosen(_: facts.NoNodeChosen) -> str:
     """Say that memory is to come from no node."""
-    return f"memory is to come from the NUMA nodes that were chosen, none were, and {BUG}"
+    return f"Memory must come from the chosen NUMA nodes, but the kubelet chose none. {BUG}"
 
 
 def node_too_small(one: facts.NodeTooSmall) -> str:
-    """Say what the node as a whole lacks, in the units in which people ask for it, and who asks for how much of it."""
-    asked, left = one.asked, max(one.capacity - one.used, 0)
-    say: Written = of_thousandths
-    if asked.resource != CPU:
-        sums = {one.used: (one.capacity, -left)} if max(asked.amount, one.used) <= one.capacity else {}
-        pairs, each = [(asked.amount, one.capacity), (asked.amount, left)], [amount for _, amount in asked.parts]
-        there = [one.used, one.capacity, left]
-        say = written(asked.resource, there, [asked.amount], parts=each, pairs=pairs, sums=sums)
-    text, used, capacity = asked_text(asked, say), say(one.used), say(one.capacity)
+    """Say what the node totals lack, in the units in which people request it, and who requests how much of it."""
+    asked, name = one.asked, one.asked.resource
+    left, used, capacity = max(one.capacity - one.used, 0), as_taken(name, one.used), as_taken(name, one.capacity)
+    parts = " + ".join(f"{each} {as_taken(name, amount, up=True)}" for each, amount in asked.parts)
+    by = f" by {asked.parts[0][0]}" if len(asked.parts) == 1 else f" ({parts})" * bool(parts)
+    text = f"{name}: {as_taken(name, asked.amount, up=True)} requested{by}{reduced_text(asked)}"
     if not one.capacity:
-        return f"{text}, and the node has none{_how_to_add(asked.resource, one.hint)}"
+        return f"{text}, 0 on the node{_how_to_add(name, one.hint)}"
     if asked.amount > one.capacity:
-        return f"{text}, and the node has {capacity}{f', of which other pods ask for {used}' * bool(one.used)}"
-    whole = asked.resource == CPU and not asked.amount % MILLI_OF_CPU and left % MILLI_OF_CPU
-    rest = f", which leaves {say(left)}{f': {left // MILLI_OF_CPU} whole' * bool(whole)}"
-    return f"{text}, {used} of the node's {capacity} requested by other pods{rest}"
+        others = f" (other pods request {used})" * bool(one.used)
+        return f"{text}, {capacity} allocatable on the node{others}"
+    whole = name == CPU and not asked.amount % MILLI_OF_CPU and left % MILLI_OF_CPU
+    rest = f" ({left // MILLI_OF_CPU} whole)" * bool(whole)
+    return f"{text}, {as_taken(name, left)}{rest} of {capacity} left: other pods request {used}"
 
 
 def taken_text(one: Amount) -> str:
-    """Say how much of a node other pods ask for: `25 of 30`."""
+    """Say how much of a node other pods request: `25 of 30`."""
     used, there = (nano // unit_of(one.resource) for nano in (one.used, one.capacity))
-    say = as_taken(one.resource, used, there)
-    return f"{say(used)} of {say(there)}"
+    return f"{as_taken(one.resource, used)} of {as_taken(one.resource, there)}"
 
 
-def as_taken(resource: str, used: int, capacity: int) -> Written:
-    """Choose how to write what other pods ask for, as the fit check counts it: it adds up with what they leave."""
-    if resource == CPU:
-        return of_thousandths
-    return written(resource, [used, capacity, capacity - used], sums={used: (capacity, used - capacity)})
+def as_taken(resource: str, amount: int, *, up: bool = False) -> str:
+    """Write an amount as the fit check counts it: CPUs in thousandths."""
+    return of_thousandths(amount) if resource == CPU else amount_text(resource, amount, up=up)
 
 
 def node_refuses(one: facts.NodeRefuses) -> str:
-    """Say in the kubelet's own words that the node does not want a pod."""
+    """Say in the kubelet's own words that the node rejects a pod."""
     return f"{one.reason}: {one.message}"
 
 
 def no_whole_bytes(one: facts.NoWholeBytes) -> str:
     """An amount that the Memory Manager cannot hold."""
-    return (
-        f"{one.resource}: {with_decimals(one.nano)} of container {one.container} is not read as a whole number of "
-        f"bytes, and the Memory Manager takes no other: write {' or '.join(readable_near(one.nano)) or 'less'}"
-    )
+    write = " or ".join(readable_near(one.nano)) or "less"
+    amount = f"{with_decimals(one.nano)} of container {one.container}"
+    return f"{one.resource}: {amount} is not a whole number of bytes for the Memory Manager. Request {write}."
 
 
 def odd_cores(one: facts.OddCores) -> str:
     """Say that a number of CPUs is no whole cores, and which numbers next to it are."""
-    text = f"{_cpus_asked(one)}, but full-pcpus-only gives out whole cores of {one.threads} threads"
-    others = " and ".join(
-        f"the {cpus} of {name}{f' (ask for {_near(cpus, one.threads)})' * (cpus != one.amount)}"
+    are = "is not a whole core" if one.amount == 1 else "are not whole cores"
+    text = f"{_cpus(one)} {are}, and full-pcpus-only allocates whole cores ({one.threads} CPUs each)."
+    others = "".join(
+        f" The same is true of {name} ({cpus}{f': request {_near(cpus, one.threads)}' * (cpus != one.amount)})."
         for name, cpus in one.others
     )
-    advice = f": ask for {_near(one.amount, one.threads)}{f'; the same goes for {others}' * bool(others)}"
-    return f"{text}{advice * one.advised}"
+    return f"{text}{f' Request {_near(one.amount, one.threads)}.{others}' * one.advised}"
 
 
 def cores_taken(one: facts.CoresTaken) -> str:
     """Say how many CPUs `full-pcpus-only` finds free."""
-    asked, single, free = _cpus_asked(one), one.threads == 1, one.free
+    asked, single = f"cpu: {one.amount} requested{f' by {one.by}' * (one.by is not None)}", one.threads == 1
+    free = one.free
     if one.left is not None:
-        any_number = " (cores have 1 thread here, so any number is whole)" * single
-        finds = f"full-pcpus-only finds {free or 'none'} free"
-        return f"{asked}; {finds}, and does not count the {one.left.amount} that {left_text(one.left)}{any_number}"
+        leave = f"does not count {one.left.amount} that {left_text(one.left)}"
+        return f"{asked}. full-pcpus-only finds {free or 0} free and {leave}{' (cores have 1 CPU here)' * single}."
+    now = f"{free} free {one.when}, " * (free is not None)
     if single:
-        return f"{asked}, {f'{free} free {one.when}, ' * (free is not None)}{one.total} on an empty machine"
-    only = "counts only free CPUs on cores without a reserved CPU, on any node"
-    now = f"{free} {one.when}, " * (free is not None)
-    return f"{asked}, but full-pcpus-only {only}: {now}{one.total} on an empty machine"
+        return f"{asked}, {now}{one.total} on an empty node"
+    only = "full-pcpus-only counts free CPUs of cores without a reserved CPU"
+    return f"{asked}. {only}: {now}{one.total} on an empty node."
 
 
-def _cpus_asked(one: facts.OddCores | facts.CoresTaken) -> str:
-    return f"cpu: {one.amount} asked{f' by {one.by}' * (one.by is not None)}"
+def _cpus(one: facts.OddCores) -> str:
+    return f"{one.amount} CPU{'s' * (one.amount != 1)}{f' of {one.by}' * (one.by is not None)}"
 
 
 def _near(cpus: int, threads: int) -> str:
@@ -137,92 +129,83 @@ def _near(cpus: int, threads: int) -> str:
 
 def none_there(one: facts.NoneThere) -> str:
     """Say that the machine has none."""
-    text = asked_text(one.asked, amounts_of(one.asked, Spread(0, 0)))
-    return f"{text}, and this machine has none to give on any node{_how_to_add(one.asked.resource, one.hint)}"
+    return f"{asked_text(one.asked)}, 0 on this machine{_how_to_add(one.asked.resource, one.hint)}"
 
 
 def _how_to_add(resource: str, amount: int) -> str:
     """Say how a node gets a resource of which it has none."""
     if not is_hugepages(resource):
-        return "" if resource in NATIVE else " (a device plugin has to offer healthy ones)"
+        return "" if resource in NATIVE else ": no device plugin offers a healthy one"
     size = page_size(resource)
     pages = -(-amount // value(parse(size)))
-    boot = f"boot it with hugepagesz={size.removesuffix('i')} and hugepages={pages} at least"
-    return f"; to have them, {boot}, which takes {bytes_text(pages * value(parse(size)))} off its memory" * bool(amount)
+    boot = f"boot with hugepagesz={size.removesuffix('i')} hugepages={pages} or more"
+    return f". Fix: {boot} (uses {bytes_text(pages * value(parse(size)))} of memory)." * bool(amount)
 
 
 def too_little(one: facts.TooLittle) -> str:
     """Say that there is not enough on the whole machine."""
-    asked, had = one.asked, one.had
-    say = amounts_of(asked, had)
-    text, never = asked_text(asked, say, one.too), f"the whole machine never has more than {say(had.total)}"
-    if one.when == "ever":
-        return f"{text}, {never}{_where_ever(had, say)}"
-    then, each, by_the_pod = " then" * (one.when == "then"), each_node(had, say), _by_the_pod(one, say)
-    free = f"{say(had.free)} free"
-    if one.left and not had.free:
-        leave = f"{names_text(one.leavers)} {verb_text('leave', one.leavers)}"
-        free, by_the_pod = f"only the {say(had.left)} that {leave} to it", ""
-    elif one.left:
-        by_the_pod = f", {say(had.left)} of it left by {names_text(one.leavers)}"
-        say_all = amounts_of(asked, one.there)
-        free, each = f"{say_all(one.there.free)} for it", each_node(one.there, say_all)
-    if one.never:
-        now = f", and has {free} {one.when}{by_the_pod}"
-        has = f"{never}{now * one.free_too}"
-    else:
-        has = f"the whole machine has {free}{then}{by_the_pod}"
-    apart = ", but that may not be put together" * (had.free + had.left >= asked.amount)
-    return f"{text}, {has}{apart} ({each})"
+    asked, had, name = one.asked, one.had, one.asked.resource
+
+    def say(amount: int) -> str:
+        return amount_text(name, amount)
+
+    text = asked_text(asked, one.too)
+    if one.when == "ever" or (one.never and not one.free_too and not one.left):
+        return f"{text}, {say(had.total)} on the machine{_where_ever(name, had)}"
+    free, by_the_pod = f"{say(had.free)} of {say(had.total)} free", _by_the_pod(one)
+    where = f" ({each_node(name, one.there)})" if one.left or had.left or had.loose is not None else ""
+    if one.left:
+        leave = f"{say(had.left)} left by {names_text(one.leavers)}"
+        free, by_the_pod = f"{say(had.free)} free and {leave}" if had.free else f"only {leave}", ""
+    apart = ", but not combinable" * (had.free + had.left >= asked.amount)
+    machine = f", {say(had.total)} on the machine" * (one.never and one.free_too)
+    return f"{text}, {free}{by_the_pod}{apart}{machine}{where}"
 
 
-def _where_ever(had: Spread, say: Written) -> str:
-    """List what the nodes ever have, of several or of devices that lie on none or on several."""
+def _where_ever(resource: str, had: Spread) -> str:
+    """List what the nodes have on an empty node, of several or of devices that lie on none or on several."""
     if had.loose is not None:
         return f" ({all_devices(had.loose)})"
     if not 1 < len(had.places) <= MAX_NODES_NAMED:
         return ""
-    return f" ({', '.join(f'node {one.node}: {say(one.total)}' for one in had.places)})"
+    return f" ({', '.join(f'NUMA {one.node}: {amount_text(resource, one.total)}' for one in had.places)})"
 
 
-def _by_the_pod(one: facts.TooLittle, say: Written) -> str:
+def _by_the_pod(one: facts.TooLittle) -> str:
     """Say what the pod's own containers have to do with what is free: what they leave to each other, or hold."""
+    name = one.asked.resource
     if one.leavers:
-        leave = f"{names_text(one.leavers)} {verb_text('leave', one.leavers)}"
-        return f" besides the {say(one.had.left)} that {leave} to it"
-    others = f" and other pods hold {say(one.others)}" if one.others > 0 else ""
-    return f"{own_text(one.own, say)}{others}"
+        return f" besides {amount_text(name, one.had.left)} left by {names_text(one.leavers)}"
+    others = f", other pods {amount_text(name, one.others)}" if one.others > 0 else ""
+    return f"{own_text(one.own, name)}{others}"
 
 
 def enough_in_all(one: facts.EnoughInAll) -> str:
     """Say where it is free."""
-    say = amounts_of(one.asked, one.had)
-    then = " then" * (one.when == "then")
-    return f"{asked_text(one.asked, say, one.too)}, {say(one.had.free)} free in all{then} ({each_node(one.had, say)})"
+    name, had = one.asked.resource, one.had
+    return f"{asked_text(one.asked, one.too)}, {amount_text(name, had.free)} free in total ({each_node(name, had)})"
 
 
 def placed(one: facts.Placed) -> str:
     """Say how many of the devices that lie on known nodes are free."""
-    there = f"{one.free} of {one.total} free on known nodes" if one.total else "none on a known node"
-    return f"{asked_text(one.asked, str, one.too)}, {there}; policy {one.policy} counts no others"
+    there = f"{one.free} of {one.total} free on known NUMA nodes" if one.total else "0 on a known NUMA node"
+    return f"{asked_text(one.asked, one.too)}, {there}. {one.policy} counts only devices with a known NUMA node."
 
 
 def unplaced(one: facts.Unplaced) -> str:
     """Say that free devices of no known node do not count."""
     if one.short:
-        return f"{one.resource}: those of no known node do not count, as told above"
-    ids = f"NUMA node{'s' * (len(one.told) > 1)} {', '.join(map(str, one.told))}"
+        return f"{one.resource}: devices with an unknown NUMA node do not count"
+    ids = f"NUMA {', '.join(map(str, one.told))}"
     if one.misplaced:
-        which = f"the plugin puts them on {ids}, which this machine does not have"
-        return f"{one.resource}: {which}, so policy {one.policy} takes none of them"
-    wrong = f" (the plugin names {ids}, which this machine does not have)" if one.told else ""
-    have = f"{one.free} of the free ones {'has' if one.free == 1 else 'have'} no known NUMA node{wrong}"
-    there = how_many(one.placed, one.total)
-    return f"{one.resource}: {have}; policy {one.policy} counts only devices whose node is known: {there}"
+        return f"{one.resource}: the device plugin reports {ids}, not on this machine. {one.policy} counts none."
+    wrong = f" (the device plugin reports {ids}, not on this machine)" if one.told else ""
+    known = f"{one.policy} counts only devices with a known NUMA node: {how_many(one.placed, one.total)}."
+    return f"{one.resource}: NUMA node unknown for {one.free} free{wrong}. {known}"
 
 
 def chosen_elsewhere(one: facts.ChosenElsewhere) -> str:
     """Say why what is free may not be used."""
     if one.nodes is None:
-        return f"{one.resource}: but it is not free on the nodes where the container's other resources have to be"
-    return f"{one.resource}: but it has to come from {nodes_text(one.nodes)}, chosen for what else the pod asks for"
+        return f"{one.resource} is not free on the NUMA nodes of the container's other resources."
+    return f"{one.resource} must come from {nodes_text(one.nodes)}, chosen for the other requests of the pod."

@@ -1,0 +1,103 @@
+"""Why a container is spread over NUMA nodes, in sentences: which nodes the kubelet chose for it, and why these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from numalign.model.words import few_of
+from numalign.render.text.amounts import MAX_IDS_NAMED, amount_of, listed, nodes_count, nodes_text
+
+if TYPE_CHECKING:
+    from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
+    from numalign.results.admit import ContainerResult
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """Write parts as sentences."""
+    texts = list(parts)
+    return ". ".join(texts) + "." * bool(texts)
+
+
+def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Iterator[str]:
+    """Say of a container that is spread which nodes were chosen for it, and why; nothing where that is not known."""
+    found = container.apart
+    if found is None:
+        return
+    if found.nodes is None:
+        yield "Policy none chooses no NUMA nodes" if found.policy == "none" else "The kubelet chose no NUMA nodes"
+        return
+    yield f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}"
+    if found.why.large:
+        yield f"The pod requests {_amounts(found.why.large)}"
+    yield from _why_chosen(found.why, container.alignment.least)
+    several = found.nodes & (found.nodes - 1)
+    if found.outside:
+        yield from _outside(found, container, newcomers)
+    elif found.first:
+        yield from _first(found.first)
+    if found.by_socket:
+        yield "align-by-socket takes CPUs of the whole socket"
+    elif several and container.alignment.remote and not (found.outside or found.first):
+        yield f"{found.policy} lets each resource come from any of these"
+
+
+def _outside(found: Apart, container: ContainerResult, newcomers: Sequence[str]) -> Iterator[str]:
+    """Say what the chosen nodes have too little of, and where the rest comes from."""
+    chosen = found.nodes or 0
+    has = "have" if chosen & (chosen - 1) else "has"
+    if found.never == found.outside:
+        yield f"{nodes_text(chosen)} {has} too little {listed(found.outside)}, even on an empty node"
+    else:
+        there = f" with {few_of(newcomers, MAX_IDS_NAMED)} there" * bool(newcomers)
+        yield f"{nodes_text(chosen)} {has} too little {listed(found.outside)} free{there}"
+    places = reduce(or_, (container.alignment.places[name] for name in found.outside)) & ~chosen
+    if places:
+        along = f", with {listed(found.along)}" * bool(found.along)
+        yield f"The rest comes from {nodes_text(places)}{along}"
+
+
+def _first(every: Sequence[Tied]) -> Iterator[str]:
+    """Say what comes from elsewhere, as init containers left it there."""
+    there: dict[tuple[str, ...], dict[str, int]] = {}
+    for one in every:
+        nodes = there.setdefault(one.containers, {})
+        nodes[one.resource] = nodes.get(one.resource, 0) | one.nodes
+    for containers, places in there.items():
+        what = listed([f"{name} on {nodes_text(nodes)}" for name, nodes in places.items()])
+        yield f"Init containers ({', '.join(containers)}) left {what}, which the kubelet allocates first"
+
+
+def unused_text(found: Apart) -> Iterator[str]:
+    """Say of what init containers left, and the container has none of, why it need not have it."""
+    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for one in found.unused:
+        there.setdefault((one.nodes, one.containers), []).append(one.resource)
+    for (nodes, containers), names in there.items():
+        among = not nodes & ~(found.nodes or 0)
+        why = "the container may use any chosen NUMA node" if among else "The kubelet chose other NUMA nodes"
+        left = f"Init containers ({', '.join(containers)}) left {listed(names)} on {nodes_text(nodes)}"
+        yield f"{left}, unused: {why}"
+
+
+def _why_chosen(why: Chosen, least: int) -> Iterator[str]:
+    """Say why no fewer nodes were chosen."""
+    few = "No single NUMA node" if least == 1 else f"No set of {nodes_count(least)}"
+    for one in why.tied:
+        yield f"Init containers ({', '.join(one.containers)}) left {one.resource} on {nodes_text(one.nodes)}"
+    if why.scarce:
+        yield f"{few} had {_amounts(why.scarce)} free"
+    held = listed([f"{nodes_text(one)}{' together' * bool(one & (one - 1))}" for one in why.groups])
+    if why.groups and all(mask & (mask - 1) for mask in why.groups):
+        yield f"Memory is held on {held}, which the Memory Manager uses only as a whole"
+    elif why.held or why.clash:
+        what = f"{_amounts(why.held)} free" if why.held else "all of it free"
+        yield f"{few}{' that the Memory Manager may combine' * bool(why.groups)} had {what}"
+        if why.groups:
+            yield f"Memory is held on {held}"
+
+
+def _amounts(every: Sequence[Wanted]) -> str:
+    return listed([amount_of(one.resource, one.requested, up=True) for one in every])
