@@ -51,6 +51,8 @@ def _page(page: Page, root: Page) -> Iterator[str]:
         yield from (".SH OPTIONS",) if not at else ()
         yield from (f".SS {_text(heading)}",) if len(page.flags) > 1 else ()
         yield from _rows(rows)
+    if page.status:
+        yield from (".SH EXIT STATUS", _text(page.status.partition(": ")[2]))
     if page is root:
         yield from _everything() if page.words == ("numalign",) else ()
     if page.examples:

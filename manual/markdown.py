@@ -15,7 +15,7 @@ def reference() -> str:
 
 def _reference() -> Iterator[str]:
     yield from ("# Commands", "")
-    yield "What `--help` of each command says. `man numalign` has the same on a terminal; [JSON](json.md) its answers."
+    yield "Every command with every option, as `--help-all` shows them. `man numalign` has the same on a terminal."
     for root in (numalign(), kubectl()):
         for page in walk(root):
             yield from ("", f"## `{_command(page)}`", "")
@@ -28,6 +28,8 @@ def _reference() -> Iterator[str]:
                 yield from (f"| {heading} | |", "| --- | --- |")
                 yield from (f"| `{_cell(flag)}` | {_cell(_prose(text))} |" for flag, text in rows)
                 yield ""
+            if page.status:
+                yield _prose(page.status)
 
 
 def _command(page: Page) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
-from numalign.cli.help import flags
+from numalign.cli.help import flags, parts
 from numalign.cli.kubectl import CLUSTER
 from numalign.cli.kubectl import group as kubectl_group
 from numalign.cli.root import COMMANDS, group
@@ -27,6 +26,8 @@ class Page(NamedTuple):
     """Paragraphs, each on one line."""
     examples: str
     """Command lines, without their indentation; empty: there are none."""
+    status: str
+    """What the exit status says; empty: nothing of this command alone."""
     flags: Mapping[str, Sequence[tuple[str, str]]]
     """Heading -> flags and what they do."""
     below: tuple[Page, ...]
@@ -52,14 +53,15 @@ def walk(page: Page) -> Iterator[Page]:
 
 def _page(command: click.Command, name: str, parent: click.Context | None, summary: str = "") -> Page:
     context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
-    prose, examples = _parts(command.help or "")
+    text = parts(command.help or "")
     above = () if parent is None else tuple(parent.command_path.split())
     return Page(
         words=(*above, name),
-        summary=summary or COMMANDS.get(name, "") if len(above) < 2 else prose[0],
+        summary=summary or COMMANDS.get(name, "") if len(above) < 2 else text.prose[0],
         usage=" ".join(command.collect_usage_pieces(context)),
-        prose=prose,
-        examples=examples,
+        prose=text.prose,
+        examples="\n".join(text.examples),
+        status=text.status,
         flags=flags(command, context),
         below=tuple(_below(command, context)),
     )
@@ -72,15 +74,3 @@ def _below(command: click.Command, context: click.Context) -> Iterator[Page]:
         found = command.get_command(context, name)
         if found is not None:
             yield _page(found, name, context, CLUSTER[name] if command is kubectl_group else "")
-
-
-def _parts(text: str) -> tuple[tuple[str, ...], str]:
-    """Take the prose and the examples of a docstring apart; click's backspace mark stands before what is not filled."""
-    prose, examples = [], ""
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        if paragraph.lstrip().startswith("\b"):
-            lines = paragraph.strip("\b\n ").splitlines()
-            examples = "\n".join(line.strip() for line in lines[1:])
-        else:
-            prose.append(" ".join(paragraph.split()))
-    return tuple(prose), examples

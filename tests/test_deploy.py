@@ -151,7 +151,7 @@ def test_the_exporter_runs_a_command_that_exists_with_flags_that_exist() -> None
     container = daemon_set["spec"]["template"]["spec"]["containers"][0]
     assert container["command"] == ["numalign"]
     flags = [one.partition("=")[0] for one in container["args"][2:]]
-    known = in_process(*container["args"][:2], "--help").out
+    known = in_process(*container["args"][:2], "--help-all").out
     assert [flag for flag in flags if flag not in known] == []
 
 

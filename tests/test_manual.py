@@ -81,7 +81,7 @@ def test_the_first_page_tells_what_holds_for_all_commands(tmp_path: Path) -> Non
 @WITHOUT_MAN
 def test_what_is_typed_can_be_copied(tmp_path: Path) -> None:
     """No sign of a command line becomes a typographic one, and a line that goes on does so as a shell reads it."""
-    page = Page(("numalign",), "x", "", ("x",), "numalign 'a-b' `c` ~ ^ \\ --d " + "e " * 40, {}, ())
+    page = Page(("numalign",), "x", "", ("x",), "numalign 'a-b' `c` ~ ^ \\ --d " + "e " * 40, "", {}, ())
 
     text = read("".join(f"{line}\n" for line in man._page(page, page)), tmp_path)
 

@@ -8,7 +8,7 @@ from numalign.cli.options import NAMES_OF_PODS, Command, Decorator, Given, flag,
 from numalign.tasks.cluster import ClusterRequest
 
 allow_outside_option: Decorator = flag(
-    "--allow-outside", is_flag=True, help="Let a cluster file name files outside of its folder."
+    "--allow-outside", is_flag=True, help="let a cluster file name files outside its folder"
 )
 
 
@@ -16,19 +16,18 @@ CLUSTER_OPTIONS: tuple[Decorator, ...] = (
     flag(
         "--cluster",
         metavar="CLUSTER",
-        help="A cluster file, a folder of snapshots or machine files, a state, or what `kubectl get "
-        "nodes,noderesourcetopologies,pods -A -o json` printed; - is standard input.",
+        help="cluster file, kubectl dump, or folder of snapshots",
     ),
     flag(
         "--state",
         metavar="FILE",
-        help="Keep the cluster in this file: read it from there, and write back what changed.",
+        help="keep the cluster in FILE between commands",
     ),
     flag(
         "--machine-of",
         metavar="LABEL=VALUE:MACHINE",
         multiple=True,
-        help="What nodes with a label are made of, where no object says so.",
+        help="machine of the nodes with a label",
     ),
     allow_outside_option,
 )
@@ -71,7 +70,7 @@ def pods_of_cluster(*, counted: bool) -> Decorator:
                 "copies",
                 type=click.IntRange(1, 10_000),
                 metavar="N",
-                help="How many of each template come one after another; without it one.",
+                help="copies of each pod template [default: 1]",
             )
         )
 

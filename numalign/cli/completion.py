@@ -82,7 +82,7 @@ _VALUES: Mapping[str, Values] = {
     "topology_manager_scope": lambda _: ("container", "pod"),
     "cpu_manager_policy": lambda _: ("none", "static"),
     "memory_manager_policy": lambda _: ("None", "Static"),
-    "only": _pods,
+    "pod_name": _pods,
     "without": _pods,
 }
 """Parameter -> what it may be."""

@@ -8,16 +8,16 @@ from numalign.cli.options import MAX_JOBS, Command, Given, flag, with_options
 from numalign.tasks.parallel import Engine
 
 _OPTIONS = (
-    flag("--jobs", type=click.IntRange(1, MAX_JOBS), help="Processes.  [default: the cores]"),
+    flag("--jobs", type=click.IntRange(1, MAX_JOBS), metavar="N", help="processes [default: all cores]"),
     flag(
         "--engine",
         "where",
         type=click.Choice(["processes", "dask"]),
         default="processes",
         show_default=True,
-        help="Where the work runs; dask needs numalign[dask].",
+        help="where to run; dask requires numalign[dask]",
     ),
-    flag("--address", metavar="ADDRESS", help="Of a Dask scheduler; without it one is started here."),
+    flag("--address", metavar="ADDRESS", help="scheduler of Dask [default: start one here]"),
 )
 
 

@@ -1,101 +1,169 @@
-"""The flags of a command in --help: in groups, what is history last, with their variables."""
+"""The text of --help: a sentence, examples, twelve options at most in groups; of --help-all: every option."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 
 import click
 
-from numalign.cli.options import Flag, variables
+from numalign.values import NamedTuple
 
 EXAMPLES = ("  numalign ", "  kubectl ", "  eval ")
 """How command lines begin in the text of a command."""
 
-OTHER, OUTPUT, HISTORY = "Options", "Output", "History"
+OTHER = "Options"
+MOST = 12
+"""Options in --help; --help-all has the others."""
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Pods": (
-        *("files", "beside", "replicas", "gang", "node_name", "started", "started_pods", "allow_missing", "slices"),
-        *("only", "without", "amounts"),
+        *("files", "beside", "replicas", "gang", "started", "started_pods", "static", "allow_missing"),
+        *("slices", "pod_name", "without", "amounts", "copies"),
     ),
     "Machine and node": (
-        *("machine", "devices", "hugepages", "memory"),
+        *("machine", "devices", "hugepages", "memory", "nps", "snc"),
         *("node", "fleet", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
+        *("cluster", "clusters", "machine_of", "allow_outside", "host_root", "node_name", "nodes"),
     ),
     "Kubelet": (
         *("kubelet_config", "config_dir", "topology_manager_policy", "topology_manager_scope"),
         *("topology_manager_policy_options", "cpu_manager_policy", "cpu_manager_policy_options"),
         *("memory_manager_policy", "reserved_memory", "reserved_cpus", "kube_reserved", "system_reserved"),
-        *("eviction_hard", "feature_gates"),
+        *("eviction_hard", "feature_gates", "gates", "kubelet_version", "release"),
     ),
     OTHER: (),
-    OUTPUT: ("fail_on", "need", "details", "alternatives", "output", "save", "snapshot", "quiet"),
-    HISTORY: ("kubelet_version",),
+    "Output": ("details", "alternatives", "fail_on", "need", "output", "save", "snapshot", "quiet"),
 }
 """Heading -> parameters, in the order of --help; `OTHER` has what is named nowhere."""
 
+RARE: Sequence[str] = (
+    *(
+        "devices",
+        "hugepages",
+        "memory",
+        "nps",
+        "snc",
+        "ignore_checksums",
+        "config_dir",
+        "feature_gates",
+        "eviction_hard",
+    ),
+    *("system_reserved", "kube_reserved", "files", "topology_manager_policy_options", "cpu_manager_policy_options"),
+    *(
+        "node_name",
+        "reserved_cpus",
+        "reserved_memory",
+        "allow_outside",
+        "machine_of",
+        "gang",
+        "started_pods",
+        "static",
+        "started",
+    ),
+    *("allow_missing", "without", "address", "where", "columns", "replicaset_backoff", "retry_on_resync", "host_root"),
+    *("pid", "only_exclusive", "prefix", "insecure_listen", "slices", "alternatives", "only", "jobs"),
+    *("memory_manager_policy", "cpu_manager_policy", "placement", "fingerprint", "like", "topology_manager_scope"),
+    *("beside", "topology_manager_policy", "replicas", "state"),
+)
+"""Parameters that --help leaves out until `MOST` remain, in this order."""
 
-def grouped(command: click.Command) -> click.Command:
-    """Let a command, and each command below it, tell its flags in groups, and examples that fit the width."""
+
+class Parts(NamedTuple):
+    """The text of a command, as its docstring has it."""
+
+    prose: tuple[str, ...]
+    """Paragraphs, each on one line."""
+    examples: tuple[str, ...]
+    """Command lines."""
+    status: str
+    """What the exit status says; empty: nothing of this command alone."""
+
+
+def parts(text: str) -> Parts:
+    """Cut a docstring; click's backspace mark stands before the examples, `Exit status:` begins the last paragraph."""
+    prose: list[str] = []
+    examples: tuple[str, ...] = ()
+    status = ""
+    for paragraph in re.split(r"\n\s*\n", cleandoc(text).partition("\f")[0]):
+        if paragraph.lstrip().startswith("\b"):
+            examples = tuple(line.strip() for line in paragraph.strip("\b\n ").splitlines()[1:])
+        elif paragraph.startswith("Exit status: "):
+            status = " ".join(paragraph.split())
+        else:
+            prose.append(" ".join(paragraph.split()))
+    return Parts(tuple(prose), examples, status)
+
+
+def grouped(command: click.Command, *, every: bool = False) -> click.Command:
+    """Let a command, and each command below it, show its options in groups: twelve at most, or `every` one."""
+    text = parts(command.help or "")
 
     def format_help_text(ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG001 (click's signature)
-        text = cleandoc(command.help or "").partition("\f")[0]
         with formatter.indentation():
-            formatter.write_paragraph()
-            formatter.write_text(with_broken_examples(text, formatter.width - formatter.current_indent))
+            for paragraph in text.prose:
+                formatter.write_paragraph()
+                formatter.write_text(paragraph)
+        if text.examples:
+            with formatter.section("Examples" if len(text.examples) > 1 else "Example"):
+                for example in text.examples:
+                    formatter.write("".join(f"{line}\n" for line in broken_example(f"  {example}", formatter.width)))
 
     def format_options(ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, rows in flags(command, ctx).items():
+        count = len(_options(command, ctx)) - 1
+        for heading, rows in flags(command, ctx, every=every).items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
+        with formatter.indentation():
+            if count > MOST and not every:
+                formatter.write_paragraph()
+                formatter.write_dl([("--help-all", f"all {count} options")])
+        if text.status:
+            formatter.write_paragraph()
+            formatter.write_text(text.status)
 
     command.format_help_text = format_help_text  # type: ignore[method-assign]  # click offers no other place for one command
     if isinstance(command, click.Group):
         for below in command.commands.values():
-            grouped(below)
+            grouped(below, every=every)
     else:
         command.format_options = format_options  # type: ignore[method-assign]  # as above
     return command
 
 
-def with_broken_examples(text: str, width: int) -> str:
-    """Break command lines that are too long where a shell lets them go on; a flag keeps its value beside it."""
-    return "\n".join(
-        "\n".join(_broken(line, width)) if line.startswith(EXAMPLES) else line for line in text.split("\n")
-    )
-
-
-def _broken(line: str, width: int) -> Iterator[str]:
-    shown = line[: len(line) - len(line.lstrip())]
+def broken_example(line: str, width: int) -> list[str]:
+    """Break a command line that is too long where a shell lets it go on; a flag keeps its value beside it."""
+    if not line.startswith(EXAMPLES):
+        return [line]
+    shown, lines = line[: len(line) - len(line.lstrip())], []
     margin = f"{shown}    "
-    for piece in re.findall(r"(?:-\S+|[|>]) [^-\s]\S*|\S+", line):
+    for piece in re.findall(r"(?:-\S+|[|>]) (?:'[^']*'|[^-\s]\S*)|'[^']*'|\S+", line):
         if shown.strip() and len(shown) + len(piece) + len("  \\") > width:
-            yield f"{shown} \\"
+            lines.append(f"{shown} \\")
             shown = margin + piece
         else:
             shown += f" {piece}" if shown.strip() else piece
-    yield shown
+    return [*lines, shown]
 
 
-def flags(command: click.Command, ctx: click.Context) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Tell a command's flags: heading -> flag and what it does, headings without a flag left out."""
+def flags(command: click.Command, ctx: click.Context, *, every: bool = True) -> dict[str, list[tuple[str, str]]]:
+    """Return a command's flags: heading -> flag and what it does; of two names the shorter, unless `every`."""
+    options = _options(command, ctx)
+    rare = [name for name in RARE if name in options]
+    left_out = () if every else {"help", *rare[: max(0, len(options) - 1 - MOST)]}
     records: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GROUPS}
-    for parameter in command.get_params(ctx):
-        record = parameter.get_help_record(ctx)
-        if record is not None and record[1]:  # an argument has no text: the usage line and the first sentence name it
-            records[_heading(parameter)].append(_with_variable(parameter, record, ctx))
+    for name, (names, text) in options.items():
+        if name not in left_out:
+            records[_heading(name)].append((names if every else re.sub(r"--[\w-]+, (?=--)", "", names), text))
     return {heading: rows for heading, rows in records.items() if rows}
 
 
-def _heading(parameter: click.Parameter) -> str:
-    if "--only" in parameter.opts:  # --pod of other commands comes as `only`, too
-        return OTHER
-    return next((heading for heading, names in GROUPS.items() if parameter.name in names), OTHER)
+def _options(command: click.Command, ctx: click.Context) -> dict[str, tuple[str, str]]:
+    """Return parameter -> names and text of each option; an argument has no text."""
+    records = ((one.name or "", one.get_help_record(ctx)) for one in command.get_params(ctx))
+    return {name: record for name, record in records if record is not None and record[1]}
 
 
-def _with_variable(parameter: click.Parameter, record: tuple[str, str], ctx: click.Context) -> tuple[str, str]:
-    if not isinstance(parameter, Flag):
-        return record
-    return record[0], f"{record[1]} [{variables(parameter, parameter.prefixes(ctx)[-1])[-1]}]"
+def _heading(name: str) -> str:
+    return next((heading for heading, names in GROUPS.items() if name in names), OTHER)

@@ -21,17 +21,17 @@ import click
 
 from numalign.cli import main_of
 from numalign.cli.options import Flag, OwnFlag, flag
-from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option
+from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option, with_help
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.sources.text.json import loads
 
 CLUSTER: Final = {
-    "why": "Tell why a pod was refused by its node, and what would help.",
-    "nodes": "Show the cluster's nodes: kubelet, policy, what is free on each NUMA node.",
-    "schedule": "Tell which node of this cluster a scheduler takes, and whether its kubelet agrees.",
-    "capacity": "Count how many more of a pod this cluster holds.",
+    "why": "explain why a pod's node rejected the pod, with fixes",
+    "nodes": "show each node's policy, and what is free",
+    "schedule": "predict which node of this cluster a pod gets",
+    "capacity": "count how many more copies this cluster holds",
 }
 """Command -> one line of help."""
 TIMEOUT_SECONDS: Final = 120
@@ -95,7 +95,7 @@ class KubectlGroup(LazyGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Take the cluster's commands from here."""
-        return COMMANDS.get(cmd_name) or super().get_command(ctx, cmd_name)
+        return with_help(COMMANDS[cmd_name]) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List what asks the cluster first."""
@@ -114,17 +114,16 @@ class KubectlGroup(LazyGroup):
 def group(debug: bool) -> None:
     """Predict and explain how the nodes of a cluster align pods on their NUMA nodes.
 
-    `why`, `nodes`, `schedule` and `capacity` ask kubectl, with its own context, namespace and credentials. All commands
-    of numalign are here, too.
+    `why`, `nodes`, `schedule` and `capacity` call kubectl with its context and credentials.
     """
 
 
 def _asking(function: click.Command) -> click.Command:
     """Add the flags of every command that asks kubectl."""
     function.params += [
-        Flag(["--context"], metavar="NAME", help="kubectl's context."),
-        Flag(["--kubeconfig"], metavar="FILE", help="kubectl's configuration."),
-        Flag(["-v", "--verbose"], is_flag=True, help="Show each call of kubectl."),
+        Flag(["--context"], metavar="NAME", help="context for kubectl"),
+        Flag(["--kubeconfig"], metavar="FILE", help="configuration for kubectl"),
+        Flag(["-v", "--verbose"], is_flag=True, help="show each call of kubectl"),
     ]
     return function
 
@@ -154,15 +153,15 @@ _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 @click.command("why", context_settings=_PASSED_ON)
 @click.argument("pod")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS OF explain]…")
-@flag("-n", "--namespace", metavar="NAME", help="Of the pod.")
+@flag("-n", "--namespace", metavar="NAME", help="namespace of the pod")
 @flag(
     "-m",
     "--machine",
     cls=OwnFlag,
     metavar="MACHINE",
-    help="What its node is made of; without it the node's NRT object.",
+    help="machine of the node [default: its NRT object]",
 )
-@flag("--node", metavar="SOURCE", help="A snapshot of its node, which beats what the cluster says.")
+@flag("--node", metavar="SOURCE", help="snapshot of the node, in place of the cluster")
 def _why(
     pod: str,
     flags: tuple[str, ...],
@@ -173,7 +172,7 @@ def _why(
     kubeconfig: str | None,
     verbose: bool,
 ) -> int:
-    """Tell why POD was refused by its node: its manifest, the node's settings and pods, and `explain` over them.
+    """Explain why the node of POD rejected POD: explain with the node's settings and pods. Takes the flags of explain.
 
     \b
     Examples:
@@ -296,7 +295,9 @@ def _over_cluster(command: str) -> click.Command:
 
     @_asking
     @click.command(
-        command, context_settings=_PASSED_ON, help=f"{CLUSTER[command]} Flags are those of `numalign {command}`."
+        command,
+        context_settings=_PASSED_ON,
+        help=f"{CLUSTER[command].capitalize()}. Takes the flags of `numalign {command}`.",
     )
     @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="POD… [FLAGS]…")
     def over(words: tuple[str, ...], context: str | None, kubeconfig: str | None, verbose: bool) -> int:
@@ -309,7 +310,7 @@ def _over_cluster(command: str) -> click.Command:
 @_asking
 @click.command("nodes")
 def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitStatus:
-    """Show the cluster's nodes: policy, scope, and what is free on each NUMA node.
+    """Show the nodes of the cluster: policy, scope, and what is free on each NUMA node.
 
     \b
     Example:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from numalign.errors import InputError, NumalignError
-from numalign.kubelet.releases import EXACT, NEWEST_TEXT, OLDEST, PUBLISHED
+from numalign.kubelet.releases import NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
 
@@ -123,23 +123,23 @@ _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("--topology-manager-policy", "--policy"),
         "POLICY",
-        "none, best-effort, restricted or single-numa-node.",
+        "none, best-effort, restricted, single-numa-node",
     ),
-    (("--topology-manager-scope", "--scope"), "SCOPE", "container or pod."),
+    (("--topology-manager-scope", "--scope"), "SCOPE", "container or pod"),
     (
         ("--topology-manager-policy-options",),
         "K=V,…",
-        "prefer-closest-numa-nodes=true, max-allowable-numa-nodes=16.",
+        "such as prefer-closest-numa-nodes=true",
     ),
-    (("--cpu-manager-policy",), "POLICY", "none or static."),
-    (("--cpu-manager-policy-options",), "K=V,…", "full-pcpus-only=true, distribute-cpus-across-numa=true, …"),
-    (("--memory-manager-policy",), "POLICY", "None or Static."),
-    (("--reserved-memory",), "0:memory=1Gi;…", "Memory kept back, node by node."),
-    (("--reserved-cpus",), "LIST", "CPUs that are never given out exclusively, 0-1,64."),
-    (("--kube-reserved",), "cpu=1,…", "What Kubernetes daemons need."),
-    (("--system-reserved",), "cpu=1,…", "What the operating system needs."),
-    (("--eviction-hard",), "S<V,…", "Hard eviction thresholds, memory.available<100Mi."),
-    (("--feature-gates",), "G=true,…", "CPUManagerPolicyAlphaOptions=true, …"),
+    (("--cpu-manager-policy",), "POLICY", "none or static"),
+    (("--cpu-manager-policy-options",), "K=V,…", "such as full-pcpus-only=true"),
+    (("--memory-manager-policy",), "POLICY", "None or Static"),
+    (("--reserved-memory",), "0:memory=1Gi;…", "memory withheld from pods, per NUMA node"),
+    (("--reserved-cpus",), "LIST", "CPUs withheld from pods, such as 0-1,64"),
+    (("--kube-reserved",), "cpu=1,…", "resources of Kubernetes daemons"),
+    (("--system-reserved",), "cpu=1,…", "resources of the operating system"),
+    (("--eviction-hard",), "S<V,…", "hard thresholds, such as memory.available<100Mi"),
+    (("--feature-gates",), "G=true,…", "such as CPUManagerPolicyAlphaOptions=true"),
 )
 
 
@@ -150,9 +150,7 @@ def _parameter(names: tuple[str, ...]) -> str:
 kubelet_version_option: Decorator = flag(
     "--kubelet-version",
     metavar="1.N",
-    help=f"Which kubelet decides: 1.{EXACT[1]} to {NEWEST_TEXT} exactly, "
-    f"1.{OLDEST[1]} to 1.{EXACT[1] - 1} as far as known, 1.{PUBLISHED[1]} from published changes. "
-    f"Without it: {NEWEST_TEXT}, the newest that was recorded.",
+    help=f"release to replay, 1.{OLDEST[1]} to 1.{PUBLISHED[1]} [default: {NEWEST_TEXT}]",
 )
 
 
@@ -161,9 +159,9 @@ _KUBELET: tuple[Decorator, ...] = (
     flag(
         "--kubelet-config",
         metavar="FILE",
-        help="A KubeletConfiguration, what wraps one (docs/inputs.md), or /configz. Flags win over it.",
+        help="KubeletConfiguration, or a file that contains one",
     ),
-    flag("--config-dir", metavar="DIR", help="Drop-ins (*.conf) over the KubeletConfiguration, in text order."),
+    flag("--config-dir", metavar="DIR", help="drop-ins (*.conf) over --kubelet-config"),
     *(flag(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
 )
 
@@ -189,17 +187,17 @@ _CHANGES: tuple[Decorator, ...] = (
         "devices",
         multiple=True,
         metavar="RESOURCE[@NODE]=N,…",
-        help="Change --machine: so many devices on each NUMA node with CPUs, or on one (nvidia.com/gpu@0=4).",
+        help="set devices of each NUMA node of --machine, or of one",
     ),
     flag(
         "--hugepages",
         multiple=True,
         metavar="SIZE[@NODE]=AMOUNT,…",
-        help="Change --machine: huge pages set aside on each NUMA node, or on one (1Gi@0=16Gi).",
+        help="set huge pages of each NUMA node, or of one",
     ),
-    flag("--memory-per-numa-node", "memory", metavar="AMOUNT", help="Change --machine: the memory of each NUMA node."),
-    flag("--nps", type=int, metavar="1|2|4", help="Change --machine: NUMA nodes a socket, as AMD's firmware asks."),
-    flag("--snc", type=int, metavar="1|2|3|4", help="Change --machine: NUMA nodes a socket, as Intel's firmware asks."),
+    flag("--memory-per-numa-node", "memory", metavar="AMOUNT", help="set memory of each NUMA node"),
+    flag("--nps", type=int, metavar="1|2|4", help="set NUMA nodes of each socket, as AMD firmware"),
+    flag("--snc", type=int, metavar="1|2|3|4", help="set NUMA nodes of each socket, as Intel firmware"),
 )
 
 
@@ -207,11 +205,8 @@ def machine_option(
     *, multiple: bool = False, without: str = "this host", cls: type[Flag] = Flag
 ) -> Callable[[Command], Command]:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
-    text = "A machine file, a bundled machine (see `numalign machines`), a short form, or what tools print of one"
-    several = "" if multiple else " (lscpu, topo -m …; several files are one machine)"
-    named = flag(
-        "-m", "--machine", cls=cls, metavar="MACHINE", multiple=True, help=f"{text}{several}; without it: {without}."
-    )
+    text = f"machine file, bundled machine or short form [default: {without}]"
+    named = flag("-m", "--machine", cls=cls, metavar="MACHINE", multiple=True, help=text)
 
     def gather(given: Given) -> None:
         asked = {name: given.pop(name) for name in ("devices", "hugepages", "memory", "nps", "snc")}
@@ -248,10 +243,10 @@ def output_option(view: View[Any], *, without: str | None = None) -> Decorator:
         "-o",
         "--output",
         type=click.Choice(view.outputs),
-        metavar="FORM",
+        metavar="FORMAT",
         default=("yaml" if view.document is None else "table") if without is None else None,
         show_default=without is None,
-        help=f"How to print: {', '.join(view.outputs)}{f'; without it {without}' if without else ''}.",
+        help=f"{', '.join(view.outputs)}{f' [default: {without}]' if without else ''}",
     )
 
 
@@ -263,33 +258,33 @@ MAX_REPLICAS = 100_000
 
 NAMES_OF_PODS: tuple[Decorator, ...] = (
     click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
-    flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD."),
+    flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD"),
 )
 _PODS: tuple[Decorator, ...] = (
     *NAMES_OF_PODS,
     flag(
         "--beside",
         metavar="FILE",
-        help="Pods that are there already (kubectl get pods -o json), admitted first, oldest first.",
+        help="pods already on the node",
     ),
     flag(
         "--node-name",
         metavar="NAME",
-        help="Which node, where --beside, --node or --slices has several; without it the machine's, or the only one.",
+        help="node to use, if a file has several",
     ),
     flag(
         "--replicas",
         metavar="[ROLE=]N,…",
-        help="Pods to try of each template (8), or of the templates of a role (worker=8,launcher=1); without it one.",
+        help="copies of each pod template [default: 1]",
     ),
-    flag("--gang", is_flag=True, help="Try as many pods of each template as its object asks for."),
-    flag("--started", is_flag=True, help="Pods start before the next one comes; their init containers have ended."),
-    flag("--static", is_flag=True, help="Pods are on their way to staticPodPath: critical, never evicted."),
+    flag("--gang", is_flag=True, help="test as many copies as each object requests"),
+    flag("--started", is_flag=True, help="treat init containers of earlier pods as ended"),
+    flag("--static", is_flag=True, help="treat the pods as static pods: critical"),
     flag(
         "--allow-missing",
         metavar="RESOURCE",
         multiple=True,
-        help="A device that pods may go without where the machine does not have it.",
+        help="let pods run without this device",
     ),
 )
 
@@ -335,13 +330,11 @@ def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
 
 
 _SINCE: tuple[Decorator, ...] = (
-    flag(
-        "--without", metavar="NAME", multiple=True, help="This pod of those there ends before the first POD comes up."
-    ),
+    flag("--without", metavar="NAME", multiple=True, help="end this pod before the first POD comes"),
     flag(
         "--started-pods",
         metavar="NAME,…",
-        help="Of the pods there these have started: their init containers have ended. With --state it may stand alone.",
+        help="pods on the node whose init containers have ended",
     ),
 )
 
@@ -356,11 +349,7 @@ def since_options(function: Command) -> Command:
     return with_options(function, _SINCE, gather)
 
 
-_NODE_HELP = (
-    "This node with what its pods hold now: a snapshot, /var/lib/kubelet, a must-gather, a sosreport, a PodResources "
-    "answer or socket, a state file."
-)
-node_option: Decorator = flag("--node", metavar="SOURCE", help=_NODE_HELP)
+node_option: Decorator = flag("--node", metavar="SOURCE", help="snapshot, /var/lib/kubelet, must-gather, state file")
 
 
 def node_options(function: Command) -> Command:
@@ -376,30 +365,30 @@ def node_options(function: Command) -> Command:
     ignored = flag(
         "--ignore-checksums",
         is_flag=True,
-        help="Go on with state files of --node whose checksum is wrong; the kubelet would not.",
+        help="accept state files with a wrong checksum",
     )
     return with_options(function, (node_option, ignored), gather)
 
 
-def state_option(text: str = "A node that lives in this file: read, locked meanwhile, and written back.") -> Decorator:
+def state_option(text: str = "keep the node in FILE between commands") -> Decorator:
     """Add `--state`."""
     return flag("--state", metavar="FILE", help=text)
 
 
 _WHAT_IF: tuple[Decorator, ...] = (
-    flag("--pod", "only", metavar="NAME", help="This pod alone; those before it count as there."),
+    flag("--pod", "pod_name", metavar="NAME", help="explain this pod alone"),
     flag(
         "--without",
         metavar="NAME",
         multiple=True,
-        help="As if a pod that came earlier had gone before the last one (or --pod) comes up.",
+        help="remove an earlier pod first",
     ),
     flag(
         "--set",
         "amounts",
         metavar="CONTAINER:RESOURCE=AMOUNT",
         multiple=True,
-        help="As if a container of the last pod (or --pod) asked for this amount.",
+        help="change a request",
     ),
 )
 
@@ -408,22 +397,24 @@ def what_if_options(function: Command) -> Command:
     """Add the flags that leave a pod out or change what one asks for; they come as one argument, `what_if`."""
 
     def gather(given: Given) -> None:
-        given["what_if"] = WhatIfRequest(given.pop("only"), given.pop("without"), given.pop("amounts"))
+        given["what_if"] = WhatIfRequest(given.pop("pod_name"), given.pop("without"), given.pop("amounts"))
 
     return with_options(function, _WHAT_IF, gather)
 
 
 fail_on_option: Decorator = flag(
-    "--fail-on", type=click.Choice(FAIL_ON), default="rejected", show_default=True, help="What makes the exit status 1."
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="rejected",
+    show_default=True,
+    metavar="WHAT",
+    help="exit 1 on: rejected, unaligned, impossible, nothing",
 )
-quiet_option: Decorator = flag(
-    "-q", "--quiet", count=True, help="Print no results and no notes; -qq: no warnings either. Errors are always told."
-)
+quiet_option: Decorator = flag("-q", "--quiet", count=True, help="hide results and notes; -qq hides warnings too")
 
 
 slices_option: Decorator = flag(
     "--slices",
     metavar="DUMP",
-    help="Claimed devices beside those of the kubelet: what kubectl prints (`numalign dra check --help` has the "
-    "command), or `numalign dra slices`.",
+    help="ResourceSlices and claims of the cluster",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -12,29 +12,29 @@ from numalign.cli.stderr import OutputError, tell, write
 from numalign.errors import NumalignError
 
 COMMANDS = {
-    "admit": "Admit pods on a machine and print what each container gets.",
-    "capacity": "Count how many more of a pod a cluster holds, aligned, and what is stranded.",
-    "compare": "Compare every policy and scope, options and machines: who fits, how many, what is stranded.",
-    "completion": "Print the script that lets a shell complete.",
-    "config": "Check a kubelet configuration against a machine, or have one written.",
-    "discover": "Show what this host is made of, and write it as a machine file.",
-    "doctor": "Tell what on this host numalign can read, and which extras are there.",
-    "dra": "Check claims against published devices, or have the devices written.",
-    "explain": "Tell why pods are refused, and the nearest changes that would admit them.",
-    "help": "Explain exit statuses, formats, the environment, machines.",
-    "lint": "Tell what in a manifest keeps a pod from being aligned; no machine needed.",
-    "machines": "List the bundled machines, or print one as a file.",
-    "nrt": "Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.",
-    "release": "End pods of a node that lives in a file (--state).",
-    "snapshot": "Put this node into one archive, for the other commands to answer about it elsewhere.",
-    "test": "Hold pods on machines to what a file expects of them.",
-    "status": "Show who holds what on a node now, what is free, what is odd, and would its kubelet come up again.",
-    "verify": "Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.",
-    "replay": "Replay scenarios, one JSON object a line.",
-    "schedule": "Tell which node of a cluster a scheduler takes, and whether its kubelet agrees.",
-    "serve": "Answer kube-scheduler as an extender, or a test suite as an oracle.",
-    "simulate": "Run a trace on a cluster over time: schedulers, stale data, kubelets that refuse.",
-    "version": "Print the version, and which kubelets it knows.",
+    "admit": "predict whether a node admits pods, and what they get",
+    "explain": "explain why a pod is rejected or not aligned, with fixes",
+    "compare": "compare policies, scopes, machines and kubelet releases",
+    "lint": "find what keeps a manifest's pods from alignment",
+    "test": "run tests: pods, machines and expected results",
+    "status": "show what pods hold on a node, and what is free",
+    "verify": "check that running containers match the kubelet's plan",
+    "snapshot": "save a node in one archive, for --node elsewhere",
+    "config": "check or suggest a KubeletConfiguration",
+    "discover": "show this host's hardware, or save it as a machine file",
+    "machines": "list the bundled machines, or print one",
+    "schedule": "predict which node a scheduler chooses for a pod",
+    "capacity": "count how many more copies of a pod fit",
+    "dra": "check claims against devices, or write ResourceSlices",
+    "nrt": "write or check NodeResourceTopology objects",
+    "release": "end pods on a node in a state file",
+    "replay": "replay recorded scenarios, one JSON object a line",
+    "serve": "answer kube-scheduler or a test suite",
+    "simulate": "run a trace of pods on a cluster over time",
+    "completion": "print the completion script of a shell",
+    "doctor": "show what numalign can read on this host",
+    "help": "explain exit statuses, formats, environment, machines",
+    "version": "print the version and the kubelets it knows",
 }
 """Command -> one line of help, so that listing the commands imports none of them."""
 
@@ -42,24 +42,26 @@ MODULES = {"completion": "help", "doctor": "about", "version": "about"}
 """Command -> its module in `numalign.cli.commands`, of those that stand in another's; all others have their own."""
 
 SECTIONS = {
-    "Pods on a machine": ("admit", "explain", "compare", "lint", "replay", "test"),
-    "Machines, nodes, kubelets": ("discover", "machines", "config", "snapshot", "status", "verify", "release"),
-    "Clusters": ("schedule", "capacity", "simulate", "serve", "nrt", "dra"),
+    "Pods": ("admit", "explain", "compare", "lint", "test"),
+    "Nodes and clusters": (
+        *("status", "verify", "snapshot", "config", "discover", "machines"),
+        *("schedule", "capacity"),
+    ),
+    "For builders": ("dra", "nrt", "release", "replay", "serve", "simulate"),
 }
 """Heading of --help -> commands, those that one begins with first; all others come last."""
 
 INTRODUCTION = """\
-numalign predicts how a Kubernetes node aligns a pod's CPUs, memory and devices
-on its NUMA nodes.
+numalign predicts whether a Kubernetes node admits a pod, and which CPUs,
+devices and memory it gets.
 
 Begin with one of these:
 
-  numalign admit pod.yaml --machine hgx-h100      what each container would get
-  numalign explain pod.yaml --machine hgx-h100    why not, and what would help
-  numalign discover                               what this host is made of
+  numalign admit pod.yaml --machine hgx-h100      what each container gets
+  numalign explain pod.yaml --machine hgx-h100    why not, and tested fixes
+  numalign discover                               the hardware of this host
 
-`numalign --help` lists all commands, `numalign machines` the machines that come
-with it.
+`numalign --help` lists the commands, `numalign machines` the bundled machines.
 """
 
 
@@ -98,15 +100,28 @@ def _show_help(ctx: click.Context, _parameter: click.Parameter, value: bool) -> 
 
 
 HELP: Final = click.Option(
-    ["-h", "--help"],
+    ["-h", "--help", "--help-all"],
     is_flag=True,
     expose_value=False,
     is_eager=True,
     allow_from_autoenv=False,
     callback=_show_help,
-    help="Show this message and exit.",
+    help="show help; --help-all shows every option",
 )
 """What click would make for each command, with a look for translations, which there are none of."""
+
+
+def with_help(command: click.Command) -> click.Command:
+    """Let a command, and each command below it, have our `--help`."""
+    command.get_help_option = lambda ctx: HELP  # type: ignore[method-assign]  # noqa: ARG005 (click offers no other place)
+    for one in below(command).values():
+        with_help(one)
+    return command
+
+
+def below(command: click.Command) -> Mapping[str, click.Command]:
+    """Return the commands of a group; a command that is none has none."""
+    return command.commands if isinstance(command, click.Group) else {}
 
 
 def version_option(program: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -126,7 +141,7 @@ def version_option(program: str) -> Callable[[Callable[..., Any]], Callable[...,
         is_eager=True,
         allow_from_autoenv=False,
         callback=show_version,
-        help="Show the version and exit.",
+        help="show the version",
     )
 
 
@@ -163,7 +178,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        return import_command(cmd_name)
+        return with_help(import_command(cmd_name))
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 (click's signature)
         """Take ours."""
@@ -183,12 +198,11 @@ class LazyGroup(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and name is not None:
             _take_defaults(ctx, command, name, quiet="-qq" in args)
-            command.get_help_option = self.get_help_option  # type: ignore[method-assign]  # click offers no other place
             rest = written_out(command, rest)
-        if command is not None and {"-h", "--help"} & set(rest):
+        if command is not None and {"-h", "--help", "--help-all"} & set(rest):
             from numalign.cli.help import grouped
 
-            grouped(command)
+            grouped(command, every="--help-all" in rest)
         return name, command, rest
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -234,7 +248,7 @@ CONTEXT_SETTINGS: Final = {
 }
 """Of the command line, under whatever name it is run."""
 
-debug_option = click.option("--debug", is_flag=True, help="Show the traceback when numalign itself fails.")
+debug_option = click.option("--debug", is_flag=True, help="show the traceback of a bug in numalign")
 
 
 @click.group(
@@ -246,10 +260,6 @@ debug_option = click.option("--debug", is_flag=True, help="Show the traceback wh
 @debug_option
 @click.pass_context
 def group(context: click.Context, debug: bool) -> None:  # noqa: ARG001 (LazyGroup.invoke looks at it)
-    """Predict how a Kubernetes node aligns a pod's CPUs, memory and devices on its NUMA nodes.
-
-    numalign replays the kubelet's admission (Topology, CPU, Memory and Device Manager) on a machine that you describe,
-    or on this host. Nothing is deployed, nothing is changed.
-    """
+    """Predict whether a Kubernetes node admits a pod, and which CPUs, devices and memory it gets. Changes nothing."""
     if context.invoked_subcommand is None:
         click.echo(INTRODUCTION, nl=False)

@@ -49,7 +49,8 @@ def test_help_lists_every_command_once() -> None:
 def test_a_topic_fits_an_ordinary_terminal(topic: str) -> None:
     done = in_process("help", topic)
 
-    assert (done.status, done.out) == (0, TOPICS[topic])
+    assert done.status == 0
+    assert done.out.startswith(TOPICS[topic])
     assert max(map(len, done.out.splitlines())) <= 120
 
 

@@ -30,7 +30,7 @@ DOCTOR_VIEW = View[Sequence[HostCheck]](
 @click.command("version")
 @output_option(VERSION_VIEW)
 def version(output: Output) -> ExitStatus:
-    """Print the version, the kubelets that numalign knows, and which extras are installed.
+    """Print the version, the kubelets that numalign knows, and the extras that are installed.
 
     \b
     Examples:
@@ -44,12 +44,14 @@ def version(output: Output) -> ExitStatus:
 @click.command("doctor")
 @output_option(DOCTOR_VIEW)
 def doctor(output: Output) -> ExitStatus:
-    """Tell what on this host can be read, and which extras are there. The exit status is 0 whatever is missing.
+    """Show what numalign can read on this host, and which extras are installed.
 
     \b
     Examples:
       numalign doctor
       numalign doctor -o json
+
+    Exit status: 0, whatever is missing.
     """
     show(DOCTOR_VIEW, task.doctor(), output)
     return ExitStatus.DONE

@@ -76,7 +76,7 @@ VIEW = View[Shown](
 @state_option()
 @kubelet_options
 @slices_option
-@flag("--only", type=click.Choice(["managers"]), help="Stop after the managers: no check of the node as a whole.")
+@flag("--only", type=click.Choice(["managers"]), help="skip the check of node totals")
 @fail_on_option
 @output_option(VIEW)
 @quiet_option
@@ -93,20 +93,17 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Admit PODs in order on a machine, as the kubelet would, and print what each container gets.
+    """Predict whether a node admits the pods, in order, and what each container gets.
 
-    A POD is a manifest (Pod, Deployment, Job, List, …), a folder of them, or `-`. The exit status is 0 when every pod
-    is admitted and 1 when one is refused.
+    POD is a manifest, a folder of manifests, or - for standard input.
 
     \b
     Examples:
-      numalign admit pod.yaml --policy single-numa-node
-      numalign admit deploy.yaml --replicas 8 --machine hgx-h100 --policy restricted -o json
-      kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml --kubelet-config config.yaml
-      numalign admit pod.yaml --machine figure-1 --state node.json
-      numalign admit --started-pods web-0 --state node.json
-      numalign admit pod.yaml --node /var/lib/kubelet
-      numalign admit pod.yaml --machine hgx-h100 --slices cluster.json --node-name hgx-1
+      numalign admit pod.yaml --machine hgx-h100 --policy single-numa-node
+      kubectl get pod web-0 -o json | numalign admit - --machine node-a.yaml
+      numalign admit pod.yaml --node worker-1.tar.xz
+
+    Exit status: 0 all admitted, 1 a pod is rejected, 2 wrong input, 4 the kubelet does not start.
     """
     if node is not None and state is not None:
         raise click.UsageError("--node cannot be used with --state; fix: remove one")

@@ -76,10 +76,10 @@ def _place_options(function: Command) -> Command:
 
     options: tuple[Decorator, ...] = (
         *CLUSTER_OPTIONS,
-        flag("--node-name", metavar="NAME", help="Which node, where --node or --beside has several."),
-        flag("--beside", metavar="FILE", help="The pods of the node there (kubectl get pods -o json)."),
+        flag("--node-name", metavar="NAME", help="node to use, if a file has several"),
+        flag("--beside", metavar="FILE", help="pods already on the node"),
         node_options,
-        machine_option(without="the node's own, or those of the cluster"),
+        machine_option(without="that of the node"),
         kubelet_options,
     )
     return with_options(function, options, gather)
@@ -88,19 +88,19 @@ def _place_options(function: Command) -> Command:
 @click.command("capacity")
 @pods_of_cluster(counted=False)
 @_place_options
-@flag("--mix", metavar="POD=N,…", help="Count rounds of several pods together, a=3,b=1.")
+@flag("--mix", metavar="POD=N,…", help="count several pods together, such as a=3,b=1")
 @flag(
     "--right-size",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Also find the most CPUs, then the most memory, with which N copies are all aligned.",
+    help="find the largest size of which N copies align",
 )
 @flag(
     "--jobs",
     type=click.IntRange(1, MAX_JOBS),
+    metavar="N",
     default=os.cpu_count() or 1,
-    show_default="all processors",
-    help="Processes.",
+    help="processes [default: all cores]",
 )
 @output_option(VIEW)
 @quiet_option
@@ -114,19 +114,15 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Count how many more of each POD a cluster or a node holds: now and empty, aligned and not, node by node.
-
-    Copies are admitted one after another by each node's own kubelet until it refuses. Beside them stands what a tool
-    would promise that sees nodes as bags of resources. Also: what limits a node, what is left stranded, and NUMA
-    fragmentation. A node that lacks a device that is asked for holds none: no scheduler sends a pod there, though its
-    kubelet would run it without. The exit status is 1 when not a single copy fits, or no node has such a device.
+    """Count how many more copies of each POD fit on a cluster or a node, now and empty.
 
     \b
     Examples:
       numalign capacity pod.yaml --cluster cluster.yaml
       numalign capacity pod.yaml --node /var/lib/kubelet
       numalign capacity train.yaml infer.yaml --mix train=1,infer=3 --cluster cluster.yaml
-      numalign capacity pod.yaml --cluster dump.json -o svg > map.svg
+
+    Exit status: 0 a copy fits, 1 no copy fits, 2 wrong input.
     """
     names = (*pod, *files)
     if not names:

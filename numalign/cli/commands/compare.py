@@ -103,17 +103,17 @@ VIEW = View[Shown](
     type=click.Choice(OPTIONS),
     multiple=True,
     metavar="OPTION",
-    help=f"Add rows with this policy option on, and the feature gate it needs: {', '.join(OPTIONS)}.",
+    help="add rows with this policy option",
 )
 @flag(
     "--need",
     type=click.Choice(NEEDED_ROWS),
-    help="Exit with 1 unless any variant (or: all of them) admits every pod.",
+    help="exit 1 unless any (all) rows admit every pod",
 )
 @flag(
     "--fleet",
     metavar="FOLDER",
-    help="Every node of a folder in place of one: snapshots, machine files; see --jobs.",
+    help="folder of snapshots or machine files: every node",
 )
 @engine_options
 @output_option(VIEW)
@@ -131,20 +131,15 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Compare what PODs get under every policy and scope, with options that you name, and on several machines.
-
-    A row a variant: admitted or the reason, the hint, whether what the pods get is aligned, how many copies of them
-    fit before the first refusal, and what is stranded then. The exit status is 0 whatever the answer says, unless
-    --need asks for more.
+    """Compare policies and scopes, machines, or two kubelet releases.
 
     \b
     Examples:
-      numalign compare pod.yaml --machine hgx-h100
-      numalign compare pod.yaml --machine dgx-1 --machine node-a.yaml --need any
-      numalign compare pod.yaml --machine xeon-4s --try-option full-pcpus-only --try-option distribute-cpus-across-numa
-      numalign compare pod.yaml --machine hgx-h100 -o html > before-and-after.html
-      numalign compare pods/ --machine nodes/ --kubelet-config kubelet.yaml --kubelet-version 1.32,1.36
-      numalign compare pods/ --fleet snapshots/ --kubelet-version 1.32,1.36 --jobs 8
+      numalign compare pod.yaml --machine hgx-h100 --machine node-a.yaml
+      numalign compare pod.yaml --machine xeon-4s --try-option full-pcpus-only
+      numalign compare pods/ --fleet snapshots/ --kubelet-version 1.32,1.36
+
+    Exit status: 0, whatever the answer; with --need 1 if not enough rows admit the pods.
     """
     two = "," in (kubelet.version or "")
     if fleet is not None or (node is not None and two):

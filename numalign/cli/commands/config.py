@@ -69,7 +69,7 @@ SUGGEST_VIEW = View[Suggested](
 
 @click.group("config")
 def command() -> None:
-    """Check a KubeletConfiguration against a machine, or have one written.
+    """Check a KubeletConfiguration against a machine, or write one.
 
     \b
     Examples:
@@ -78,11 +78,11 @@ def command() -> None:
     """
 
 
-@command.command("check")
+@command.command("check", short_help="check whether the kubelet starts")
 @click.argument("file", required=False, metavar="[FILE]")
 @machine_option()
 @node_option
-@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
+@flag("--node-name", metavar="NAME", help="node to use, if a file has several")
 @kubelet_options
 @output_option(CHECK_VIEW)
 @quiet_option
@@ -95,17 +95,16 @@ def check_command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Tell whether the kubelet would start, or what stops it and the nearest configuration that starts.
+    """Check whether the kubelet starts with a configuration; if not, show the nearest that does.
 
-    FILE is a KubeletConfiguration, the same as --kubelet-config. The sum behind reservedMemory is worked out either
-    way. With --node the question is whether it would come up again with that node's files. The exit status is 0 when
-    the kubelet starts and 4 when it does not.
+    FILE is the same as --kubelet-config. With --node: whether that node's kubelet would restart.
 
     \b
     Examples:
       numalign config check kubelet.yaml --machine figure-1
       numalign config check new.yaml --node worker-1.tar.xz --kubelet-version 1.32
-      numalign config check --machine figure-1 --policy restricted --memory-manager-policy Static -o json
+
+    Exit status: 0 the kubelet starts, 2 wrong input, 4 the kubelet does not start.
     """
     if file is not None:
         if kubelet.config is not None:
@@ -123,15 +122,15 @@ def check_command(
     return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS
 
 
-@command.command("suggest")
+@command.command("suggest", short_help="write a configuration that aligns pods")
 @machine_option()
 @kubelet_options
 @output_option(SUGGEST_VIEW)
 @quiet_option
 def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet: bool) -> ExitStatus:
-    """Write a KubeletConfiguration for a machine that aligns what can be aligned, with a reason on every setting.
+    """Write a KubeletConfiguration that aligns pods on a machine, with a reason for each setting.
 
-    Flags are wishes: they are kept where the kubelet accepts them. The result passes `config check`.
+    Flags are kept where the kubelet accepts them.
 
     \b
     Examples:

@@ -82,14 +82,14 @@ HARDWARE_VIEW = View[Stopped](
     "--sysfs-root",
     metavar="PATH",
     default="/",
-    help="Read this captured tree instead of the host: the folder that stands for /, or a tar archive of it.",
+    help="captured tree or archive to read, not this host",
 )
 @machine_option(cls=OwnFlag)
-@flag("--device-rules", metavar="FILE", help="Which PCI device is which resource, instead of the default rules.")
-@flag("--with", "requested", metavar="NAME", multiple=True, help="Add the devices of these rules, such as nvme.")
-@output_option(VIEW, without="a table, or nothing where a file is written")
-@flag("--save", metavar="FILE", help="Write the machine file (YAML; JSON if FILE ends in .json).")
-@flag("--capture", "snapshot", metavar="FILE", help="Write a small anonymous snapshot, FILE.tar.xz, for --sysfs-root.")
+@flag("--device-rules", metavar="FILE", help="rules: which PCI device is which resource")
+@flag("--with", "requested", metavar="NAME", multiple=True, help="add the devices of a rule, such as nvme")
+@output_option(VIEW, without="table")
+@flag("--save", metavar="FILE", help="write a machine file (YAML, or .json)")
+@flag("--capture", "snapshot", metavar="FILE", help="write FILE.tar.xz for --sysfs-root, anonymous")
 @quiet_option
 def command(
     sysfs_root: str,
@@ -101,14 +101,10 @@ def command(
     snapshot: str | None,
     quiet: bool,
 ) -> ExitStatus:
-    """Show what this host (or a captured one) is made of, as its kubelet sees it, and write it as a machine file.
-
-    Where the hardware differs from what a kubelet believes, a warning and the machine's `hardware` section say so. With
-    --machine a machine file is shown instead of a host, for its tree or its picture.
+    """Show the hardware of this host as its kubelet sees it, or save it as a machine file.
 
     \b
     Examples:
-      numalign discover
       numalign discover --save machine.yaml
       numalign discover --sysfs-root worker.tar.xz -o tree
       numalign discover --machine figure-1 -o svg > machine.svg

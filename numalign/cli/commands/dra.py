@@ -6,14 +6,13 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
+from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option, slices_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.dra.features import RELEASES
 from numalign.dra.publish.cpus import GroupBy
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
-from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.results.dra import DraCheckResult, DraSlicesResult
 
 with late_imports():
@@ -22,14 +21,6 @@ with late_imports():
     from numalign.render.json import dra as json
     from numalign.render.text import dra as text
     from numalign.tasks import dra_check, dra_slices, setup
-
-
-slices_option = flag(
-    "--slices",
-    metavar="DUMP",
-    help="Slices, device classes, claims and their templates, as kubectl prints them (see the examples), or what "
-    "`numalign dra slices` prints.",
-)
 
 
 VIEW = View[DraCheckResult](
@@ -43,9 +34,7 @@ SLICES_VIEW = View[DraSlicesResult](data=lambda result: json.slices_json(result)
 
 @click.group("dra")
 def command() -> None:
-    """Check claims of Dynamic Resource Allocation against published devices, or have the devices written.
-
-    The scheduler allocates claims, node by node; the kubelet's Topology Manager never sees their devices (docs/dra.md).
+    """Check claims of Dynamic Resource Allocation against devices, or write ResourceSlices.
 
     \b
     Examples:
@@ -54,18 +43,17 @@ def command() -> None:
     """
 
 
-@command.command("check")
+@command.command("check", short_help="show which devices claims get")
 @click.argument("names", nargs=-1, metavar="POD|CLAIM…")
 @slices_option
-@flag("--node-name", "nodes", multiple=True, metavar="NAME", help="Only this node; may be repeated.")
+@flag("--node-name", "nodes", multiple=True, metavar="NAME", help="this node alone; may be repeated")
 @flag(
     "--kubelet-version",
     "release",
     metavar="1.N",
-    help=f"The cluster's release: {', '.join(RELEASES[:-1])} or {RELEASES[-1]}. Without it: the newest of its nodes, "
-    f"or {NEWEST_TEXT}.",
+    help=f"release of the scheduler, {RELEASES[0]} to {RELEASES[-1]}",
 )
-@flag("--feature-gates", "gates", default="", metavar="G=true,…", help="DRAListTypeAttributes=true, …")
+@flag("--feature-gates", "gates", default="", metavar="G=true,…", help="such as DRAListTypeAttributes=true")
 @output_option(VIEW)
 @quiet_option
 def check_command(
@@ -77,16 +65,14 @@ def check_command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Tell which devices the claims of each POD, or each CLAIM, would get on which node, or why they get none.
-
-    A POD|CLAIM is a file, a folder or `-` with Pods, workloads, ResourceClaims, ResourceClaimTemplates and
-    DeviceClasses. Each is tried by itself. The exit status is 1 when one fits no node.
+    """Show which devices the claims of each POD or CLAIM get on each node, or why none.
 
     \b
     Examples:
       kubectl get -A -o json > cluster.json resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates
       numalign dra check pod.yaml claims.yaml --slices cluster.json
-      numalign dra check claim.yaml --slices slices.yaml --node-name node-1 -o json
+
+    Exit status: 0 every claim fits a node, 1 one fits none, 2 wrong input.
     """
     if not names:
         raise click.UsageError("no POD or CLAIM given; fix: name a file, a folder, or - for standard input")
@@ -101,26 +87,25 @@ def check_command(
     return ExitStatus.DONE if all(one.fits for one in result.checks) else ExitStatus.NO
 
 
-@command.command("slices")
+@command.command("slices", short_help="write the ResourceSlices of a machine")
 @machine_option()
 @flag(
     "--like",
     cls=OwnFlag,
     multiple=True,
     metavar="DRIVER,…",
-    help="dra.cpu, dra.memory, dra.net, gpu.nvidia.com, gpu.amd.com, gpu.example.com (cpu, memory, nic and gpu for "
-    "short), or DRIVER=RESOURCE; without it: those that have something to publish.",
+    help="cpu, memory, nic, gpu, a driver, or DRIVER=RESOURCE",
 )
-@flag("--node-name", metavar="NAME", default="", help="The node's name; without it the machine's.")
+@flag("--node-name", metavar="NAME", default="", help="name of the node [default: the machine's]")
 @flag(
     "--cpus-by",
     type=click.Choice(get_args(GroupBy)),
     default="numanode",
     show_default=True,
-    help="How dra.cpu groups CPUs; cpu: a device for each.",
+    help="CPUs in a device of dra.cpu",
 )
-@flag("--reserved-cpus", metavar="LIST", default="", help="CPUs that dra.cpu keeps back, 0-1,64.")
-@flag("--standard-numa", is_flag=True, help="Publish resource.kubernetes.io/numaNode too, as drivers for 1.37 do.")
+@flag("--reserved-cpus", metavar="LIST", default="", help="CPUs withheld from dra.cpu, such as 0-1,64")
+@flag("--standard-numa", is_flag=True, help="add resource.kubernetes.io/numaNode (1.37)")
 @output_option(SLICES_VIEW)
 @quiet_option
 def slices(
@@ -133,9 +118,7 @@ def slices(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Write the ResourceSlices and DeviceClasses that the usual drivers would publish for a machine.
-
-    So claims can be designed before any driver is installed: give the output to `dra check --slices`.
+    """Write the ResourceSlices and DeviceClasses that drivers would publish for a machine.
 
     \b
     Examples:

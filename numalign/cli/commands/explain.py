@@ -85,8 +85,8 @@ START_VIEW = View[Stopped](
 @kubelet_options
 @slices_option
 @what_if_options
-@flag("--details", is_flag=True, help="Show every step: hints, the merge, the winner and the runner-up.")
-@flag("--alternatives", is_flag=True, help="List every aligned allocation there is now.")
+@flag("--details", is_flag=True, help="show hints, merge, winner and runner-up")
+@flag("--alternatives", is_flag=True, help="list every aligned allocation that is free now")
 @fail_on_option
 @output_option(VIEW)
 @quiet_option
@@ -103,17 +103,17 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Explain what the kubelet decides about PODs: what is in the way, and the nearest changes that would admit them.
+    """Explain why a pod is rejected or not aligned, with tested fixes.
 
-    Every change that is named was tried. Further --machine are machines to try a refused pod on. The exit status is 0
-    when every pod is admitted and 1 when one is refused.
+    Repeat --machine to test a rejected pod on other machines.
 
     \b
     Examples:
       numalign explain pod.yaml --machine hgx-h100 --policy single-numa-node
-      numalign explain pod.yaml --beside running.json --machine node-a.yaml --kubelet-config config.yaml --details
-      numalign explain pod.yaml --machine dgx-1 --policy restricted -o markdown
+      numalign explain pod.yaml --machine node-a.yaml --beside running.json
       numalign explain pod.yaml --node worker-1.tar.xz
+
+    Exit status: 0 all admitted, 1 a pod is rejected, 2 wrong input, 4 the kubelet does not start.
     """
     here, up = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]

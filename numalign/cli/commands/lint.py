@@ -64,35 +64,35 @@ VIEW = View[Shown](
 
 @click.command("lint")
 @click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files)
-@flag("-f", "--filename", "files", multiple=True, metavar="POD", help="The same as POD.")
+@flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD")
 @flag(
     "--ignore",
     multiple=True,
     metavar="CODE[@CONTAINER]",
-    help="Pass over a rule, or a rule in one container, like the annotation numalign/ignore: CODE,…",
+    help="skip a rule, or a rule in one container",
 )
 @flag(
     "--baseline",
     metavar="FILE",
     shell_complete=complete_files,
-    help="Pass over the findings that this file has, whatever their lines now, and name those that are gone.",
+    help="skip the findings that FILE has",
 )
-@flag("--write-baseline", is_flag=True, help="Write what is found now into the file of --baseline.")
+@flag("--write-baseline", is_flag=True, help="write the findings of today to --baseline")
 @flag(
     "--explain",
     cls=OwnFlag,
     metavar="CODE",
-    help="Explain a rule: what is found, why it matters, what to write instead.",
+    help="explain a rule, with what to write instead",
 )
 @flag(
     "--fail-on",
     type=click.Choice(FAIL_ON),
     default=FAIL_ON[0],
     show_default=True,
-    help="What makes the exit status 1: any finding but notes; what gets the pod refused under restricted, "
-    "single-numa-node or full-pcpus-only; what can never run; nothing.",
+    metavar="WHAT",
+    help="exit 1 on: unaligned, rejected, impossible, nothing",
 )
-@machine_option(without="no machine, and what depends on it is a note or is not told")
+@machine_option(without="none")
 @kubelet_options
 @slices_option
 @output_option(VIEW)
@@ -111,21 +111,17 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Tell what in the manifests of PODs keeps them from being aligned, and what to write instead.
+    """Find what keeps a manifest's pods from alignment, and what to write instead.
 
-    Only pods with a container that wants alignment are judged: one that asks for devices, huge pages or whole CPUs, or
-    whose pod has the annotation numalign/align: "true"; claims are judged without pods, too. No machine is needed. With
-    --machine the kubelet's flags count too, and rules that depend on them become certain. docs/lint.md explains every
-    code. The exit status is 1 when something is found that reaches --fail-on.
+    Needs no machine; with --machine more rules apply. docs/lint.md lists the rules.
 
     \b
     Examples:
-      numalign lint pod.yaml
-      numalign lint manifests/ -o github --fail-on rejected --machine hgx-h100
-      numalign lint deploy.yaml --ignore sidecar-cpus --ignore fractional-cpus@proxy
+      numalign lint manifests/ --fail-on rejected --machine hgx-h100
+      numalign lint deploy.yaml --ignore sidecar-cpus,fractional-cpus@proxy
       numalign lint --explain odd-cpus
-      numalign lint manifests/ --baseline .numalign-baseline.yaml --write-baseline
-      git diff --name-only -z | xargs -0 numalign lint --
+
+    Exit status: 0 nothing found, 1 a finding reaches --fail-on, 2 wrong input.
     """
     if explain is not None:
         return _explain(explain)

@@ -35,13 +35,10 @@ VIEW = View[str | None](
 
 @click.command("machines")
 @click.argument("name", required=False, metavar="[NAME]")
-@output_option(VIEW, without="a table, or with NAME the machine's file")
+@output_option(VIEW, without="table, with NAME yaml")
 @quiet_option
 def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
-    """List the bundled machines, or those that NAME finds; print a machine of this name as a file.
-
-    A bundled machine can be named wherever a command takes --machine. Its file is a good start for one's own:
-    `-o yaml` prints it as it was written, `-o json` in full, with amounts in bytes.
+    """List the bundled machines, or those that NAME finds; print the machine of this name as a file.
 
     \b
     Examples:

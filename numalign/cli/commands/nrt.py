@@ -64,7 +64,7 @@ CHECK_VIEW = View[Checked](
 
 @click.group("nrt")
 def command() -> None:
-    """Write or check NodeResourceTopology objects, from which schedulers learn of NUMA nodes.
+    """Write or check NodeResourceTopology objects, which show schedulers the NUMA nodes.
 
     \b
     Examples:
@@ -92,8 +92,8 @@ def _nodes(function: Command) -> Command:
         node_option,
         machine_option(),
         kubelet_options,
-        flag("--beside", metavar="FILE", help="The pods on the node (kubectl get pods -o json)."),
-        flag("--node-name", metavar="NAME", help="What the Node is called; without it as the machine."),
+        flag("--beside", metavar="FILE", help="pods already on the node"),
+        flag("--node-name", metavar="NAME", help="name of the Node [default: the machine's]"),
         *CLUSTER_OPTIONS,
     )
     return with_options(function, options, gather)
@@ -106,24 +106,25 @@ def _like(function: Command) -> Command:
         type=click.Choice(["numalign", "rte", "nfd"]),
         default="numalign",
         show_default=True,
-        help="Count as the kubelet does, or as an exporter: resource-topology-exporter, node-feature-discovery.",
+        help="how to count: as the kubelet or an exporter",
     )(function)
 
 
-@command.command("export")
+@command.command("export", short_help="write objects of a node or a cluster")
 @_nodes
 @_like
-@flag("--fingerprint/--no-fingerprint", default=True, show_default=True, help="Name the pods by a hash.")
-@flag("--only-exclusive", is_flag=True, help="The fingerprint of pods with exclusive resources only.")
-@flag("--placement", is_flag=True, help="Also encode which container is on which NUMA node.")
-@flag("--watch", is_flag=True, help="Go on: look again and again, and tell only what changed.")
-@flag("--exec", "execute", metavar="CMD", help="With --watch: hand new objects to CMD as JSON, on its input.")
+@flag("--fingerprint/--no-fingerprint", default=True, show_default=True, help="add the hash of the pods")
+@flag("--only-exclusive", is_flag=True, help="hash only pods with exclusive resources")
+@flag("--placement", is_flag=True, help="add the NUMA nodes of each container")
+@flag("--watch", is_flag=True, help="repeat, and write only what changed")
+@flag("--exec", "execute", metavar="CMD", help="with --watch: send new objects to CMD as JSON")
 @flag(
     "--interval",
     type=click.FloatRange(0.1, 3600),
+    metavar="SECONDS",
     default=WATCH_SECONDS,
     show_default=True,
-    help="Seconds between looks.",
+    help="time between two looks",
 )
 @output_option(EXPORT_VIEW)
 @quiet_option
@@ -139,10 +140,7 @@ def export_command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Write the NodeResourceTopology (v1alpha2) of a machine with its pods, or of a whole cluster.
-
-    The free amounts are the kubelet's own, so memory over several NUMA nodes is where it really is. `--like` counts
-    as an exporter would, to compare with what one published. `--watch --exec CMD` makes an exporter of it.
+    """Write the NodeResourceTopology objects (v1alpha2) of a node or a cluster.
 
     \b
     Examples:
@@ -179,22 +177,21 @@ def _show_new(output: Output, quiet: bool, objects: Sequence[NodeResourceTopolog
     return True
 
 
-@command.command("check")
+@command.command("check", short_help="compare published objects with a node")
 @click.argument("published", metavar="FILE")
 @_nodes
 @_like
 @output_option(CHECK_VIEW)
 @quiet_option
 def check_command(published: str, nodes: NodesRequest, like: Like, output: Output, quiet: bool) -> ExitStatus:
-    """Tell whether published NodeResourceTopology objects (FILE, or `-`) are true.
-
-    Compared with what the node would publish now: amounts, policy and scope, the fingerprint of its pods; and zones
-    that a reader would skip. The exit status is 1 when something is off.
+    """Compare published NodeResourceTopology objects (FILE, or -) with what the node would publish now.
 
     \b
     Examples:
       kubectl get noderesourcetopologies node-a -o yaml | numalign nrt check - --machine node-a.yaml --beside pods.json
       numalign nrt check published.json --cluster cluster.yaml --like rte
+
+    Exit status: 0 the objects are right, 1 one is outdated or wrong, 2 wrong input.
     """
     objects = load_published(published)
     loaded = load_nodes(nodes)

@@ -14,17 +14,17 @@ from numalign.exit_status import ExitStatus
 
 @click.command("release")
 @click.argument("pods", nargs=-1, required=True, metavar="POD…")
-@state_option("The file with the node; locked meanwhile, and written back.")
+@state_option("file with the node")
 @quiet_option
 def command(pods: tuple[str, ...], state: str | None, quiet: bool) -> ExitStatus:
-    """End PODs, by NAME or NAMESPACE/NAME, on the node in --state: what they hold is free for the next ones.
-
-    Where one of them is not there, nothing is changed and the exit status is 2.
+    """End pods, by NAME or NAMESPACE/NAME, on the node in a state file.
 
     \b
     Examples:
       numalign release web-0 --state node.json
       numalign release default/web-0 default/web-1 --state node.json
+
+    Exit status: 0 done, 2 a pod is not on the node; nothing is changed.
     """
     from numalign.tasks.node_state import releasing
 

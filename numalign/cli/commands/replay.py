@@ -47,20 +47,19 @@ class Result(NamedTuple):
 
 @click.command("replay")
 @click.argument("file")
-@flag("--jobs", type=click.IntRange(1, MAX_JOBS), help="Processes that share a long FILE.  [default: the cores]")
+@flag("--jobs", type=click.IntRange(1, MAX_JOBS), metavar="N", help="processes for a long FILE [default: all cores]")
 @kubelet_version_option
 @quiet_option
 def command(file: str, jobs: int | None, kubelet_version: str | None, quiet: bool) -> ExitStatus:
-    """Replay the scenarios in FILE (`-`: standard input), plain or gzip, one JSON object a line.
+    """Replay the scenarios in FILE (-: standard input), plain or gzip, one JSON object a line.
 
-    Each result is one line, in order, as soon as it is there: the scenario's id and what the kubelet decided, step by
-    step. A refused pod or a kubelet that does not start is an answer. A line that is no scenario gives an object with
-    `line` and `error`; the rest goes on, and the exit status is 2. A scenario's own `kubeletVersion` comes before the
-    flag. What comes through a pipe is answered line by line; a long file is shared out, with the same output.
+    Prints one result a line, in order: what the kubelet decided, step by step.
 
     \b
     Example:
       numalign replay scenarios.jsonl.gz > decisions.jsonl
+
+    Exit status: 0 every line is a scenario, whatever the answer, 2 a line is none.
     """
     asked = NEWEST if kubelet_version is None else parse_version(kubelet_version)
     good = broken = 0

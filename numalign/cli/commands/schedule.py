@@ -63,13 +63,12 @@ VIEW = View[Shown](
 @flag(
     "--scheduler",
     type=click.Choice(get_args(Kind)),
-    help="Who chooses the node; without it the scheduler of the cluster file, else nrt.",
+    help="who chooses the node [default: cluster file, or nrt]",
 )
 @flag(
     "--scheduler-version",
     metavar="1.N",
-    help=f"With --slices: the scheduler's release ({RELEASES[0]} to {RELEASES[-1]}); "
-    "without it that of the cluster's newest kubelet.",
+    help=f"with --slices: its release, {RELEASES[0]} to {RELEASES[-1]}",
 )
 @output_option(VIEW)
 @quiet_option
@@ -84,17 +83,15 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Schedule PODs on a cluster one after another, and show node by node who would take them.
-
-    For each node: kube-scheduler's own filters, the filter of the topology-aware scheduling proposal (KEP), that of
-    today's NodeResourceTopologyMatch plugin (NRT), KAI Scheduler's, and what the node's kubelet would really answer.
-    Disagreements come with their cause. The exit status is 1 when no node is found, or the chosen one would refuse.
+    """Predict which node a scheduler chooses for each POD, and whether its kubelet admits it.
 
     \b
     Examples:
       numalign schedule pod.yaml --cluster cluster.yaml --scheduler unaware
       numalign schedule deploy.yaml --pods 8 --cluster cluster.yaml --state now.json
       kubectl get nodes,noderesourcetopologies,pods -A -o json | numalign schedule pod.yaml --cluster -
+
+    Exit status: 0 all run, 1 no node fits or the kubelet rejects a pod, 2 wrong input.
     """
     names = (*pod, *files)
     if not names:

@@ -24,32 +24,31 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
     required=True,
     multiple=True,
     metavar="FILE",
-    help="What the nodes are: a cluster file, a dump, NRT objects, a snapshot, a machine, or a folder of such files; "
-    "several times too. Read again when it changes.",
+    help="cluster file, kubectl dump, snapshot or folder",
 )
-@flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="What nodes with a label are made of.")
+@flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="machine of the nodes with a label")
 @allow_outside_option
-@flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="where to listen")
 @flag(
     "--verdict",
     type=click.Choice(["nrt", "kubelet"]),
     default="nrt",
     show_default=True,
-    help="The topology plugin's filter, or the exact kubelet of nodes that are fully known.",
+    help="judge by the plugin's filter, or by the kubelet",
 )
 @flag(
     "--max-age",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="A node whose file was written longer ago is not trusted.",
+    help="ignore nodes whose file is older",
 )
-@flag("--prefix", default="/v1", show_default=True, metavar="PATH", help="The path of urlPrefix.")
-@flag("--tls-cert", metavar="FILE", help="The server's certificate; renewed ones are noticed.")
-@flag("--tls-key", metavar="FILE", help="Its key.")
-@flag("--client-ca", metavar="FILE", help="Answer only clients with a certificate of this authority.")
-@flag("--client-name", "client_names", multiple=True, metavar="NAME", help="Answer only certificates of this name.")
-@flag("--insecure-listen", is_flag=True, help="Listen off loopback without TLS and client certificates.")
-@flag("--stdio", is_flag=True, help="No HTTP: one JSON object a line in, one out; for test suites.")
+@flag("--prefix", default="/v1", show_default=True, metavar="PATH", help="path of urlPrefix")
+@flag("--tls-cert", metavar="FILE", help="certificate of the server; read again if renewed")
+@flag("--tls-key", metavar="FILE", help="key of the certificate")
+@flag("--client-ca", metavar="FILE", help="authority that client certificates require")
+@flag("--client-name", "client_names", multiple=True, metavar="NAME", help="name that client certificates require")
+@flag("--insecure-listen", is_flag=True, help="listen off loopback without TLS")
+@flag("--stdio", is_flag=True, help="no HTTP: one JSON object a line, in and out")
 def command(
     clusters: tuple[str, ...],
     machine_of: tuple[str, ...],
@@ -65,10 +64,7 @@ def command(
     insecure_listen: bool,
     stdio: bool,
 ) -> ExitStatus:
-    """Answer kube-scheduler as an extender, or a test suite as an oracle.
-
-    The extender answers filter and prioritize calls; nodes that it does not know pass with score 0. Off loopback it
-    wants TLS and client certificates. `--stdio` needs no network: docs/serve.md shows a client of twenty lines.
+    """Answer kube-scheduler as an extender, or a test suite as an oracle (--stdio).
 
     \b
     Examples:

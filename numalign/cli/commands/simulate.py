@@ -44,41 +44,39 @@ VIEW = View[SimulateResult](
 
 
 @click.command("simulate")
-@flag("--cluster", required=True, metavar="FILE", help="A cluster file: groups of nodes, scheduler, times.")
+@flag("--cluster", required=True, metavar="FILE", help="cluster file: groups of nodes, scheduler, times")
 @allow_outside_option
 @flag(
     "--trace",
     required=True,
     metavar="FILE",
-    help="Workloads, one JSON object a line; or YAML that says what a synthetic trace is made of.",
+    help="workloads, one JSON object a line, or YAML",
 )
 @flag(
     "--trace-form",
     type=click.Choice(["numalign", "openb", "dlrm", "csv"]),
     default="numalign",
     show_default=True,
-    help="A public trace: Alibaba's of 2023 (openb) or 2025 (dlrm), or a CSV table.",
+    help="format of the trace",
 )
-@flag("--columns", metavar="t=COLUMN,…", help="Of a CSV table: t, name, cpu, memory; duration or end; resources.")
-@flag(
-    "--runs", default=",".join(RUNS), show_default=True, metavar="NAME,…", help="Which schedulers are run side by side."
-)
-@flag("--sweep", "swept", metavar="NAME=A|B,…", help="One run a combination: policy=restricted|none,seed=1..20.")
-@flag("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the cluster file's.")
+@flag("--columns", metavar="t=COLUMN,…", help="columns of a CSV trace")
+@flag("--runs", default=",".join(RUNS), show_default=True, metavar="NAME,…", help="schedulers to run side by side")
+@flag("--sweep", "swept", metavar="NAME=A|B,…", help="run every combination, policy=none|restricted")
+@flag("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="seed [default: that of the cluster file]")
 @flag(
     "--audit",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="For N attempts hold every machine's filter against its kubelet.",
+    help="compare filter and kubelet for N attempts",
 )
-@flag("--retry-on-resync", is_flag=True, help="A resync of the cache wakes waiting pods.")
+@flag("--retry-on-resync", is_flag=True, help="let a resync of the cache wake waiting pods")
 @flag(
     "--replicaset-backoff",
     type=click.Choice(["none", "per_minute"]),
     default="none",
     show_default=True,
-    help="The proposed brake on ReplicaSets whose pods fail.",
+    help="proposed brake on ReplicaSets whose pods fail",
 )
 @engine_options
 @output_option(VIEW)
@@ -99,10 +97,7 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Run a trace on a cluster over time: arrivals, stale data, kubelets that refuse, controllers that try again.
-
-    The same trace is run with a scheduler that knows nothing of NUMA nodes, with the cluster's own (`aware`), and with
-    the same scheduler and data that are never old (`instant`). Same input and seed: same bytes.
+    """Run a trace of pods on a cluster over time, with several schedulers side by side.
 
     \b
     Examples:

@@ -12,15 +12,13 @@ from numalign.exit_status import ExitStatus
 
 @click.command("snapshot")
 @click.argument("file", required=False, metavar="[FILE]")
-@flag("--host-root", metavar="DIR", default="/", help="The tree that stands for the host's /, in a container.")
-@flag("--redact", is_flag=True, help="Replace names of pods, namespaces and containers by hashes.")
+@flag("--host-root", metavar="DIR", default="/", help="tree that stands for the host's /")
+@flag("--redact", is_flag=True, help="replace names of pods and namespaces by hashes")
 @quiet_option
 def command(file: str | None, host_root: str, redact: bool, quiet: bool) -> ExitStatus:
-    """Write what the other commands need of this node into FILE, an archive (.tar.xz); they take it as --node.
+    """Save this node in FILE, an archive (.tar.xz) that other commands take as --node.
 
-    Read are /sys as far as `discover` reads it, the kubelet's configuration and state files, the PodResources API if
-    its socket is there, and what the control groups and threads of pods may use. Nothing is changed. What may not be
-    read is named, and an archive without the kubelet's own files is none for --node; as root nothing is left out.
+    Reads only, as root: hardware, the kubelet's files, PodResources, control groups.
 
     \b
     Examples:

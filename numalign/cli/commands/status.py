@@ -44,10 +44,10 @@ VIEW = View[StatusResult](
 
 @click.command("status")
 @node_option
-@flag("--state", metavar="FILE", help="A node that lives in this file, the same as --node FILE.")
-@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
-@flag("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
-@machine_option(without="the node's own")
+@flag("--state", metavar="FILE", help="state file, the same as --node FILE")
+@flag("--node-name", metavar="NAME", help="node to use, if a file has several")
+@flag("--beside", metavar="FILE", help="pods on the node (kubectl get pods -o json)")
+@machine_option(without="that of the node")
 @kubelet_options
 @output_option(VIEW)
 @quiet_option
@@ -61,18 +61,17 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Show who holds what on a node now, what is still free and for what, what is odd, and would its kubelet come up.
+    """Show what pods hold on a node, what is free, and whether the kubelet would restart.
 
-    Without --node it is this host, whose kubelet's files only root may read. With another --kubelet-version,
-    --kubelet-config or --machine it tells whether the kubelet would come up after such a change. The exit status is 0,
-    or 4 where the kubelet would not come up again.
+    Without --node: this host, as root.
 
     \b
     Examples:
       numalign status
-      numalign status --node worker-1.tar.xz -o json
+      numalign status --node worker-1.tar.xz
       numalign status --node /var/lib/kubelet --kubelet-version 1.32
-      numalign status --state node.json
+
+    Exit status: 0, or 4 if the kubelet would not restart.
     """
     if node is not None and state is not None:
         raise click.UsageError("--state cannot be used with --node; fix: remove one")

@@ -27,14 +27,14 @@ VIEW = View[SuiteResult](
 @output_option(VIEW)
 @quiet_option
 def command(files: tuple[str, ...], output: Output, quiet: bool) -> ExitStatus:
-    """Hold pods on machines under settings to what a FILE expects of them. docs/test.md has the format.
-
-    The exit status is 1 when something is not as expected.
+    """Run tests: each FILE has pods, machines, settings and expected results (docs/ci.md).
 
     \b
     Examples:
       numalign test alignment.yaml
       numalign test tests/*.yaml -o junit > report.xml
+
+    Exit status: 0 as expected, 1 a result differs, 2 wrong input.
     """
     result = run_suite(files)
     if not quiet:

@@ -44,20 +44,21 @@ PROCESS_VIEW = View[ProcessResult](
 
 @click.command("verify")
 @node_option
-@flag("--node-name", metavar="NAME", help="Which node, where --node has several.")
-@flag("--beside", metavar="FILE", help="The pods there as the API server has them (kubectl get pods -o json).")
-@flag("--host-root", metavar="DIR", help="The tree that stands for the host's /, where it is not --node itself.")
-@flag("--pid", type=int, help="Judge this process by itself, without any plan.")
-@flag("--self", "own", is_flag=True, help="Judge this process by itself: inside a container.")
-@flag("--deep", is_flag=True, help="Count the pages of every process; needs root or CAP_SYS_PTRACE.")
-@machine_option(without="the node's own")
+@flag("--node-name", metavar="NAME", help="node to use, if a file has several")
+@flag("--beside", metavar="FILE", help="pods on the node (kubectl get pods -o json)")
+@flag("--host-root", metavar="DIR", help="tree that stands for the host's /")
+@flag("--pid", type=int, metavar="N", help="judge this process without a plan")
+@flag("--self", "own", is_flag=True, help="judge the container in which numalign runs")
+@flag("--deep", is_flag=True, help="count the pages of every process, as root")
+@machine_option(without="that of the node")
 @kubelet_options
 @flag(
     "--fail-on",
     type=click.Choice(list(FAILING)),
     default="drifted",
     show_default=True,
-    help="What makes the exit status 1.",
+    metavar="WHAT",
+    help=f"exit 1 on: {', '.join(FAILING)}",
 )
 @output_option(VIEW)
 @quiet_option
@@ -75,17 +76,17 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Compare the kubelet's plan with control groups, threads, memory and devices: is it really so.
+    """Check that running containers match the kubelet's plan. Reads only.
 
-    Without --node it is this host, which takes root. Nothing is changed. The exit status is 1 when a container drifted
-    from its plan; --fail-on unaligned counts those that are spread or floating, too.
+    Without --node: this host, as root.
 
     \b
     Examples:
-      numalign verify
-      numalign verify --node worker-1.tar.xz -o wide
+      numalign verify --node worker-1.tar.xz
       numalign verify --self
       numalign verify -o prometheus > /var/lib/node_exporter/numalign.prom
+
+    Exit status: 0 as planned, 1 a container fails --fail-on, 3 the node is unreadable.
     """
     if own or pid is not None:
         if node is not None or not PROCESS_VIEW.offers(output):
