@@ -39,7 +39,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 site: $(STAMP)
-	$(BIN)/python -m manual docs/commands.md
+	$(BIN)/python -m manual docs
 	$(BIN)/zensical build --clean --strict
 	$(BIN)/python -m manual.links site
 

@@ -1,10 +1,23 @@
-"""`python -m manual FILE`: write the page of all commands, which the site takes; `make site` runs it."""
+"""`python -m manual FOLDER`: write the pages that the site makes of the tool itself; `make site` runs it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
+from manual.fields import fields
+from manual.glossary import glossary
 from manual.markdown import reference
 
-Path(sys.argv[1]).write_text(reference(), encoding="utf-8")
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "commands.md": reference,
+    "json-fields.md": fields,
+    "glossary.md": glossary,
+}
+"""Page -> what writes it."""
+
+if __name__ == "__main__":
+    for name, write in PAGES.items():
+        (Path(sys.argv[1]) / name).write_text(write(), encoding="utf-8")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from manual.pages import Page, kubectl, numalign, walk
+from numalign.cli.help import broken_example
 
 
 def reference() -> str:
@@ -23,13 +24,19 @@ def _reference() -> Iterator[str]:
             for paragraph in page.prose:
                 yield from (_prose(paragraph), "")
             if page.examples:
-                yield from ("```sh", page.examples, "```", "")
+                yield from ("```sh", *_broken(page.examples), "```", "")
             for heading, rows in page.flags.items():
                 yield from (f"| {heading} | |", "| --- | --- |")
                 yield from (f"| `{_cell(flag)}` | {_cell(_prose(text))} |" for flag, text in rows)
                 yield ""
             if page.status:
                 yield _prose(page.status)
+
+
+def _broken(examples: str) -> Iterator[str]:
+    """Break command lines at the width of a block."""
+    for line in examples.splitlines():
+        yield from (part.removeprefix("  ") for part in broken_example(f"  {line}", 76))
 
 
 def _command(page: Page) -> str:

@@ -63,7 +63,7 @@ DOCUMENTS: Final[Mapping[str, tuple[AnyForm, str, str]]] = {
     "test": (
         SUITE,
         "AlignmentTest",
-        "Tests of `numalign test`: pods on machines under settings, and what is to come of them.",
+        "Tests of `numalign test`: pods on machines under settings, and the expected results.",
     ),
     "trace": (WORKLOAD, "Workload", "A line of a trace of `simulate`: a workload that arrives."),
     "arrivals": (
@@ -72,7 +72,7 @@ DOCUMENTS: Final[Mapping[str, tuple[AnyForm, str, str]]] = {
         "What a synthetic trace of `simulate` is made of, in place of one line a workload.",
     ),
     "rules": (RULES, "DeviceRules", "Which PCI device is published as which resource."),
-    "baseline": (BASELINE, "LintBaseline", "Findings that `numalign lint --baseline` passes over."),
+    "baseline": (BASELINE, "LintBaseline", "Findings that `numalign lint --baseline` skips."),
     "settings": (
         _settings({**{name: import_command(name) for name in COMMANDS}, **kubectl.COMMANDS}),
         "Settings",

@@ -9,28 +9,29 @@ from numalign.kubelet.releases.table import is_published
 
 INTRODUCTION = """# What each kubelet changed
 
-numalign decides as the kubelet of a release does. Without `--kubelet-version` it is the newest that was recorded; a
-machine file, a scenario, a snapshot and the Node objects of a dump may name another. 1.32 to 1.36 are exact: their
-decisions were recorded and are judged case by case. Earlier releases are replayed as far as they are known to differ
-([history.md](history.md)). 1.37 is replayed from its published changes, not recorded: see there how sure each is.
+numalign decides as the kubelet of a release does. Without `--kubelet-version` that is the newest recorded release; a
+machine file, a scenario, a snapshot and the Node objects of a dump may have another. Releases from 1.32 to 1.36 are
+exact: recorded decisions judge them case by case. Earlier releases are replayed as far as they are documented
+([earlier kubelets](rules/earlier-kubelets.md)). 1.37 is replayed from its published changes; its section says how sure
+each is.
 
-Does an upgrade concern your pods? `numalign compare --kubelet-version 1.36,1.37 PODS --machine …` tries each of these
-changes on them, one by one; `config check` and `lint` warn of settings that stop the next kubelet (code `upgrade`).
-This page is made from the table that decides (`numalign/kubelet/releases/`).
+`numalign compare --kubelet-version 1.36,1.37 PODS --machine …` tests each of these changes on your pods, one by one.
+`config check` and `lint` warn of settings that stop the next kubelet (code `upgrade`). This page is made from the table
+that decides (`numalign/kubelet/releases/`).
 """
 
 COMING = """
 ## 1.38: coming, not replayed
 
-Seen in its first test releases and in proposals; none of it is out.
+From its first test releases and from proposals; none of it is released.
 
 - Gates that go, so that naming them crashes the kubelet: `DynamicResourceAllocation`, `KubeletTracing`,
   `PodSchedulingReadiness`, `MatchLabelKeysInPodAffinity`, `SeparateTaintEvictionController`, `WindowsHostNetwork`.
   `config check` warns of them. `DRADeviceTaints` and `DRADeviceTaintRules` are locked.
-- `distribute-cpus-across-numa`: at least as many NUMA nodes as the hint has; its searches no longer hang; stored
-  combinations are copied. `distribute-cpus-across-cores` goes by topology. A core is whole when all of its own CPUs are
+- `distribute-cpus-across-numa`: at least as many NUMA nodes as the hint has; its searches do not hang; stored
+  combinations are copied. `distribute-cpus-across-cores` follows the topology. A core is whole when all its CPUs are
   free.
-- Memory drift (`memoryManagerPolicyOptions`, gate `MemoryManagerDriftTolerance`, alpha, off): a node may come back with
+- Memory drift (`memoryManagerPolicyOptions`, gate `MemoryManagerDriftTolerance`, alpha, off): a node may return with
   totals that differ by the size of the kernel's image.
 - Resizing exclusive CPUs in place (alpha, off).
 - Claims: qualified capacity names, mode `All` with incomplete pools, quantities that do not wrap.
@@ -38,18 +39,18 @@ Seen in its first test releases and in proposals; none of it is out.
 
 PUBLISHED = """
 Read in released sources or notes: **A**. Merged, its final source not read whole: **B**. Concluded from these: **C**.
-The CPU choice is judged by cases that were rebuilt from the published changes, requests of resized pods by cases of
-its development; the rest by cases of our own. These rules are no changes of their own and are told where they matter:
+Cases that were rebuilt from the published changes judge the CPU choice, cases of its development the requests of
+resized pods, cases of the project the rest. These rules are not in the table:
 
 - C: a share that is lowered after the choice can let the kubelet hang, where 1.36 ends in `accounting error` (warning
-  `inferred`); with `align-by-socket` beside `distribute-cpus-across-numa` its other hang is met more often.
+  `inferred`). With `align-by-socket` beside `distribute-cpus-across-numa` its other hang occurs more often.
 - C: a static pod gets no pod-level defaults (warning `inferred`).
-- B for the CPU file, A for the memory file: state files have a new form with the content in `data`, which 1.36 reads,
-  too, without what pods hold as a whole. A wrong `dataChecksum` stops the kubelet; files of 1.17 are not read.
+- B for the CPU file, A for the memory file: state files have a new format with the content in `data`. 1.36 also reads
+  it, without what pods hold as a whole. A wrong `dataChecksum` stops the kubelet; files of 1.17 are not read.
 - A: flags of cAdvisor stop the kubelet.
 - A: pod-level lists of the PodResources API, and taints of DeviceTaintRule objects, which keep claims away.
-- A: counters of claims are kept for each driver, and every value of `distinctAttribute` is remembered. Other fixes of
-  the allocator are not replayed: `All` with shared capacity, fractions of ranges, amounts that are negative.
+- A: the allocator counts claims by driver and remembers every value of `distinctAttribute`. Other fixes of the
+  allocator are not replayed: `All` with shared capacity, fractions of ranges, negative amounts.
 """
 
 

@@ -15,6 +15,7 @@ from functools import cache
 
 import pytest
 
+from manual.__main__ import PAGES as MADE
 from numalign.cli.root import COMMANDS
 from tests.cli.running import ROOT, in_process
 
@@ -45,14 +46,14 @@ def helps() -> dict[str, str]:
 
 @cache
 def documents() -> dict[str, str]:
-    """README, documents, and what CHANGELOG says of the newest release."""
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README, documents, pages that are made, and what CHANGELOG says of the newest release."""
+    paths = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in MADE)]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## .*?(?=^## |\Z)", changes, re.M | re.S)
     assert newest is not None
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths} | {
-        "CHANGELOG.md": newest[0]
-    }
+    written = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    made = {f"docs/{name}": write() for name, write in MADE.items() if name != "glossary.md"}
+    return written | made | {"CHANGELOG.md": newest[0]}
 
 
 def plain(text: str) -> str:

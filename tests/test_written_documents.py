@@ -42,7 +42,7 @@ def written() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for match in re.finditer(r"^ *```(?:yaml|json|toml)\n(.*?)^ *```", text, re.M | re.S):
-            if not match[1].startswith("# refused: "):
+            if not match[1].startswith("# error: "):
                 yield f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}", match[1]
 
 

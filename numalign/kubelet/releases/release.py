@@ -201,7 +201,7 @@ def gate_appears(since: Version, name: str) -> Change:
 def gate_switched_on(since: Version, name: str, concerns: str = "anybody", *, stage: Stage = "beta") -> Change:
     """Say that a feature gate is on by default, and switch it on."""
     gate = Gate(default=True, stage=stage)
-    return _gate_becomes(since, name, gate, "off unless asked for", "on by default", concerns)
+    return _gate_becomes(since, name, gate, "off by default", "on by default", concerns)
 
 
 def gate_locked(since: Version, name: str, older: str) -> Change:

@@ -106,7 +106,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         topic="host ports of sidecars",
         since=(1, 33),
         older="only those of app containers count",
-        newer="they count, too: a pod whose sidecar wants a port that is taken is rejected",
+        newer="they also count: a pod whose sidecar requests a port in use is rejected",
         concerns="sidecars carry `hostPort`",
         apply=with_reading(lambda reading: reading._replace(see=as_written)),
     ),
@@ -114,7 +114,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         topic="pod-level huge pages",
         since=(1, 33),
         older="pod-level resources are cpu and memory",
-        newer="huge pages too; limits that only containers name are filled in",
+        newer="also huge pages; limits that only containers name are filled in",
         concerns="pods carry `spec.resources`, with the gate PodLevelResources on",
         apply=with_reading(
             lambda reading: reading._replace(complete=always(complete_in_1_33), is_pod_level=names_a_resource)
@@ -143,7 +143,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
     Change(
         topic="gate PodLevelResources",
         since=(1, 34),
-        older="off unless asked for: pod-level resources are ignored",
+        older="off by default: pod-level resources are ignored",
         newer="on by default: pod-level resources decide the QoS class and what the node must have",
         concerns="pods carry `spec.resources`",
         remedy="take spec.resources out of the pod, or give it limits that make it Guaranteed as before",
@@ -306,13 +306,13 @@ NEWER_CHANGES: tuple[Change, ...] = (
     ),
     gate_gone((1, 36), "MemoryManager"),
     gate_locked((1, 36), "TopologyManagerPolicyOptions", "on, can be switched off"),
-    gate_switched_on((1, 36), "ResourceHealthStatus", "nobody, as far as placement goes"),
+    gate_switched_on((1, 36), "ResourceHealthStatus", "no pod, as far as placement is concerned"),
     Change(
         topic="gate DisableCPUQuotaWithExclusiveCPUs",
         since=(1, 36),
         older="beta, on",
         newer="deprecated, on",
-        concerns="nobody, as far as placement goes",
+        concerns="no pod, as far as placement is concerned",
         apply=with_gate("DisableCPUQuotaWithExclusiveCPUs", Gate(default=True, stage="deprecated")),
     ),
 )

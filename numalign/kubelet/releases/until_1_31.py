@@ -147,7 +147,7 @@ CHANGES: tuple[Change, ...] = (
     Change(
         topic="device hints",
         since=(1, 17),
-        older="merged inside the Device Manager, so that nobody else sees which resource wants what",
+        older="merged inside the Device Manager, so that no other manager sees which resource wants what",
         newer="one list of hints a resource",
         apply=_a_list_a_resource,
     ),
@@ -162,7 +162,7 @@ CHANGES: tuple[Change, ...] = (
         topic="hints and allocation",
         since=(1, 18),
         older="hints of all containers are taken on the same state, allocation comes after the last one",
-        newer="a container is allocated before the next one is asked",
+        newer="a container is allocated before the next one gets hints",
         apply=_container_by_container,
     ),
     Change(
@@ -173,7 +173,7 @@ CHANGES: tuple[Change, ...] = (
         apply=_single_nodes_only,
     ),
     Change(
-        topic="refusal",
+        topic="rejection",
         since=(1, 18),
         older="reason `Topology Affinity Error`",
         newer="reason `TopologyAffinityError`",

@@ -1,4 +1,4 @@
-"""docs/machines.md: example files can be read, what it calls refused is refused in these words, no key is missing."""
+"""docs/machines.md: example files can be read, what it calls an error is one in these words, no key is missing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ FILES = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT, re.M | re.S)
 def test_an_example_file_is_what_the_document_says(text: str, tmp_path: Path) -> None:
     file = tmp_path / "machine.yaml"
     file.write_text(text, encoding="utf-8")
-    refused = re.match(r"# refused: (.*)\n", text)
-    if refused:
+    wrong = re.match(r"# error: (.*)\n", text)
+    if wrong:
         with pytest.raises(InputError) as caught:
             load_machine(str(file))
-        assert str(caught.value).endswith(f": {refused[1]}")
+        assert str(caught.value).endswith(f": {wrong[1]}")
         return
     loaded = load_machine(str(file))
     validator("machine").validate(dump(loaded.machine))
