@@ -74,10 +74,10 @@ def judge(held: Held, machine: Machine) -> Judgement:
 def _tail(verdict: Verdict, *, by_claim: bool) -> str:
     """Say what keeps them together where no constraint ties all of it."""
     if verdict != "aligned":
-        return "nothing keeps them together"
+        return "no constraint aligns them"
     if by_claim:
         return "together by their selectors, or this time: no matchAttribute ties them"
-    return "together this time, but nothing keeps them so"
+    return "together this time, but no constraint aligns them"
 
 
 _MANAGER: Final = "from the CPU Manager"

@@ -23,7 +23,7 @@ from numalign.worlds.pod_result import pod_result
 KEEPING: Final = ("single-numa-node", "restricted")
 """Policies that refuse a pod rather than part its CPUs from its devices."""
 
-HOLDS: Final = "holds on nodes with the plugin in place of the driver, by the Topology Manager; tried with no other pod"
+HOLDS: Final = "valid on nodes with the device plugin instead of the driver; tested on an empty node"
 BUT_ROOT: Final = "; it knows NUMA nodes, no PCIe roots"
 
 
@@ -50,7 +50,7 @@ def by_plugin(held: Held, setup: Setup, pod: Pod, taken: Iterable[DeviceID]) -> 
         if gives:
             asked = ", ".join(f"{resource}: {number}" for resource, number in amounts.items())
             return WayOut(
-                f"ask the device plugin instead of the claim: {asked}, under policy {policy}",
+                f"request from the device plugin instead of the claim: {asked}, under policy {policy}",
                 gives,
                 f"{HOLDS}{BUT_ROOT if any(one.match == PCIE_ROOT for _, one in held.constraints) else ''}",
                 (

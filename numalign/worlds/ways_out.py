@@ -38,7 +38,7 @@ MAX_LISTED: Final = 8
 MAX_CLASSES: Final = 20
 MAX_TRIED: Final = 20
 """How many changes of claims are tried for a container."""
-FOREVER: Final = "holds wherever it is allocated; such nodes run dra.cpu with cpuManagerPolicy none"
+FOREVER: Final = "valid on every node that runs dra.cpu with cpuManagerPolicy none"
 
 
 class Trial(NamedTuple):
@@ -151,7 +151,7 @@ class _CPUsByClaim:
                 if tied:
                     cpus = self._cpus(claim)
                     more = _More((cpus,), (Constraint((*tied, cpus.name), match=name),))
-                    text = f"take the CPUs by claim, too, tied to {', '.join(tied)} by {name}"
+                    text = f"claim the CPUs too, matched to {', '.join(tied)} by {name}"
                     yield from self._way(place, claim, more, text, FOREVER)
 
     def _bridged(self) -> Iterator[WayOut]:
@@ -177,7 +177,7 @@ class _CPUsByClaim:
                         Constraint((between.name, cpus.name), match=by),
                     )
                     text = (
-                        f"take the CPUs by claim, too, and a {driver} device between: it shares {name} with "
+                        f"claim the CPUs too, and a {driver} device between: the device shares {name} with "
                         f"{', '.join(tied)} and {by} with the CPUs"
                     )
                     yield from self._way(place, claim, _More((between, cpus), constraints), text, FOREVER)
@@ -199,10 +199,10 @@ class _CPUsByClaim:
                 more = _More(
                     (self._cpus(claim, cpu_at),), (), {wanted[1].main: text for wanted, text in selectors.items()}
                 )
-                text = f"take the CPUs by claim, too, and select NUMA node {node} in every request"
+                text = f"claim the CPUs too, and select NUMA node {node} in every request"
                 holds = (
-                    f"holds for NUMA node {node} alone, and on nodes with these addresses; "
-                    "such nodes run dra.cpu with cpuManagerPolicy none"
+                    f"valid for NUMA node {node} alone, on nodes with these addresses that run dra.cpu "
+                    "with cpuManagerPolicy none"
                 )
                 yield from self._way(place, claim, more, text, holds)
 
@@ -361,7 +361,7 @@ def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Plac
             yield WayOut(
                 f"select {driver} devices of NUMA node {node} in request {main}",
                 tuple(taken.device.device for taken in got),
-                f"right only while the CPU Manager takes its CPUs from NUMA node {node}, as it does now",
+                f"valid only while the CPU Manager takes the container's CPUs from NUMA node {node}",
                 lines,
             )
         else:

@@ -58,8 +58,8 @@ def judged(folder: Path, objects: list[dict[str, Any]], pods: list[dict[str, Any
 
 
 VERDICTS = [
-    ("the GPU is where the CPUs are", gpus(0), {}, "aligned", "together this time, but nothing keeps them so"),
-    ("the GPU is on the other node", gpus(1), {}, "spread", "nothing keeps them together"),
+    ("the GPU is where the CPUs are", gpus(0), {}, "aligned", "together this time, but no constraint aligns them"),
+    ("the GPU is on the other node", gpus(1), {}, "spread", "no constraint aligns them"),
     ("nobody says where the GPU is", gpus(None), {}, "unknown", "nobody says where gpu-0 is"),
     ("the pod is not Guaranteed", gpus(0), {"limits": False}, "floating", "CPUs anywhere: the pod is Burstable"),
     ("the CPUs are a fraction", gpus(0), {"cpu": "500m"}, "floating", "no CPUs of its own"),
@@ -121,7 +121,7 @@ def test_a_selector_for_the_cpus_node_is_a_way_out_that_was_tried(tmp_path: Path
     way = found["pods"][0]["containers"][0]["waysOut"][-1]
     assert way["gives"] == ["gpu-1"]
     assert "device.attributes['resource.kubernetes.io'].numaNode == 0" in " ".join(way["write"].split())
-    assert way["holds"] == "right only while the CPU Manager takes its CPUs from NUMA node 0, as it does now"
+    assert way["holds"] == "valid only while the CPU Manager takes the container's CPUs from NUMA node 0"
 
 
 @pytest.mark.parametrize(("group", "cpus"), [("numanode", "0-3"), ("socket", "0-3")])
@@ -378,7 +378,7 @@ def test_what_a_scheduler_chooses_is_judged_with_the_claims(tmp_path: Path) -> N
     assert (container["verdict"], container["waysOut"]) == ("spread", [])
     assert done.json["claims"] == {"release": "1.36", "allocator": "incubating", "deterministic": True}
     assert (
-        "with claims c is spread: nothing keeps them together\n    gpu-0 on NUMA node 1 by claim"
+        "with claims c is spread: no constraint aligns them\n    gpu-0 on NUMA node 1 by claim"
         in scheduled(tmp_path, gpus(1), pods).out
     )
 

@@ -72,7 +72,7 @@ def without(*drivers: str) -> dict[str, Any]:
 
 CLUSTERS = [
     ("a GPU", "gpu", DUMP, ["between", "select NUMA node 1", "device plugin"]),
-    ("a GPU and a NIC of its PCIe root", "gpu-nic", DUMP, ["tied to nic by dra.net/numaNode", "device plugin"]),
+    ("a GPU and a NIC of its PCIe root", "gpu-nic", DUMP, ["matched to nic by dra.net/numaNode", "device plugin"]),
     ("a GPU, and no NIC driver", "gpu", without("dra.net"), ["select NUMA node 1", "device plugin"]),
 ]  # fmt: skip
 
@@ -105,7 +105,7 @@ def test_every_way_out_keeps_what_it_promises(
 def test_a_driver_that_is_missing_is_named_with_what_it_would_do(tmp_path: Path) -> None:
     ways = container_of(admitted(tmp_path, example("gpu-nic"), without("dra.cpu")))["waysOut"]
 
-    assert ways[0]["text"] == "install dra.cpu and take the CPUs by claim, too, tied to nic by dra.net/numaNode"
+    assert ways[0]["text"] == "install dra.cpu and claim the CPUs too, matched to nic by dra.net/numaNode"
     assert ways[0]["gives"] == ["gpu-4", "mlx5-4", "cpudevnuma001 (CPUs 56-63,168-175)"]
 
 
@@ -124,7 +124,7 @@ def test_cpus_are_not_added_to_a_claim_of_two_containers(tmp_path: Path) -> None
 
     ways = container_of(admitted(tmp_path, objects, DUMP))["waysOut"]
 
-    assert not [way for way in ways if "take the CPUs by claim" in way["text"] and way["gives"]]
+    assert not [way for way in ways if "claim the CPUs too" in way["text"] and way["gives"]]
 
 
 def test_devices_of_claims_elsewhere_are_free_here(tmp_path: Path) -> None:

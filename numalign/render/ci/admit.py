@@ -52,7 +52,8 @@ def _about_claims(pod: PodClaims, fails: bool) -> Iterator[Problem]:
     """Say that the scheduler would not send a pod here, or what of its claims is not together with its CPUs."""
     level: Level = "error" if fails else "warning"
     if not pod.allocated:
-        yield Problem(level, NOT_ALLOCATED, f"claims: the scheduler would not send it here: {_why(pod)}", fails)
+        message = f"claims: the scheduler would not place the pod on this node: {_why(pod)}"
+        yield Problem(level, NOT_ALLOCATED, message, fails)
     for container in pod.containers:
         if container.verdict in ("spread", "floating"):
             yield Problem(level, NOT_ALIGNED, f"container {container.container}: {container.reason}", fails)

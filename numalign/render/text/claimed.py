@@ -42,7 +42,7 @@ def claims_document(claims: NodeClaims, *, write: bool = False) -> Document:
         for container in pod.containers:
             document += [Paragraph(), *_judgement(pod, container, write=write)]
     if not write and any(way.write for pod in claims.pods for one in pod.containers for way in one.ways_out):
-        document.append(Note("numalign explain says what to write for each", "dim", 2))
+        document.append(Note("for what to write, run numalign explain with the same arguments", "dim", 2))
     return document
 
 
@@ -118,7 +118,7 @@ def _failure(pod: PodClaims) -> Iterator[Block]:
     if pod.allocated:
         return
     yield Paragraph()
-    yield Note(f"{pod.namespace}/{pod.pod}: the scheduler would not send it here", "bad")
+    yield Note(f"{pod.namespace}/{pod.pod}: the scheduler would not place the pod on this node", "bad")
     if pod.absent:
         yield Paragraph(f"{', '.join(pod.absent)} is neither given nor in the cluster", 2)
     if pod.outcome is not None and pod.outcome.error:
@@ -134,7 +134,7 @@ def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> It
     for way in container.ways_out:
         yield from _item(way.text, "  - ")
         if way.gives:
-            yield from _item(f"tried: gives {', '.join(way.gives)}", "    ")
+            yield from _item(f"tested: gives {', '.join(way.gives)}", "    ")
         if way.holds:
             yield from _item(way.holds, "    ")
         if write:
