@@ -62,8 +62,8 @@ def test_kubectl_numalign_why_explains_a_refused_pod(installed: Installed, tmp_p
     done = installed.run("kubectl", "numalign", "why", "vllm-0", "-n", "shop", before=(cluster.folder,))
 
     assert done.returncode == 1, done.stderr
-    assert "nvidia.com/gpu: 3 asked, but no NUMA node ever has more than 2" in done.stdout
-    assert "admits it (tried" in done.stdout
+    assert "3 nvidia.com/gpu need 2 NUMA nodes: each has at most 2" in done.stdout
+    assert "Fixes (each tested" in done.stdout
     assert set(cluster.calls) <= set(ANSWERS)
 
 
