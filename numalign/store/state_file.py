@@ -189,8 +189,19 @@ class OpenState:
 
 
 @contextmanager
-def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) -> Iterator[OpenState]:
+def changing(
+    path: str,
+    kind: Kind,
+    waiting: Callable[[], None] = lambda: None,
+    judge: Callable[[Document, str], object] | None = None,
+) -> Iterator[OpenState]:
     """Open a state for a change; nobody else changes it meanwhile. Without `writing` the file stays as it is.
+
+    Args:
+        path: the file.
+        kind: what it has to be.
+        waiting: called once when somebody else has it.
+        judge: reads a document that has no lock yet, to raise what is wrong with it before it gets one.
 
     Raises:
         InputError: see `read_state`; or it may not be changed.
@@ -202,6 +213,8 @@ def changing(path: str, kind: Kind, waiting: Callable[[], None] = lambda: None) 
     path = path if target == os.path.abspath(path) else target
     if os.path.isdir(path):
         raise InputError("is a folder; expected the name of a file", path)
-    read_state(path, kind)  # no lock beside what is refused
+    document = read_state(path, kind)  # no lock beside what is refused
+    if judge and document is not None and not os.path.lexists(lock_path(path)):
+        judge(document, path)
     with locked(path, waiting):
         yield OpenState(path, kind)

@@ -236,7 +236,7 @@ def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, W
     if request.state is None:
         yield load_cluster(request), Writer(None)
         return
-    with state_file.changing(request.state, state_dump.KIND) as change:
+    with state_file.changing(request.state, state_dump.KIND, judge=state.read_cluster_state) as change:
         yield load_cluster(request, change), Writer(change)
 
 

@@ -56,7 +56,7 @@ def kept_node(
         InputError: the file is no state, cannot be changed, or holds another node than is asked for.
         StartError: the kubelet would not start.
     """
-    with state_file.changing(path, NODE_STATE, waiting) as change:
+    with state_file.changing(path, NODE_STATE, waiting, load) as change:
         if change.document is None:
             yield KeptNode(load_setup(machine, request), None, change)
             return
@@ -95,7 +95,7 @@ def releasing(
     Raises:
         InputError: the file holds no node, or no such pod; nothing is changed then.
     """
-    with state_file.changing(path, NODE_STATE, waiting) as change:
+    with state_file.changing(path, NODE_STATE, waiting, load) as change:
         if change.document is None:
             raise InputError("holds no node; fix: create one with numalign admit --state", path)
         setup, session = load(change.document, path)

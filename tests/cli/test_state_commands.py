@@ -168,7 +168,8 @@ def test_a_state_that_contradicts_itself_is_refused_and_stays(tmp_path: Path, co
         data["cpu"]["default"] = "0-3,999"
         place = "cpu.default: CPUs 999"
     state.write_text(json.dumps(data))
-    before = state.read_bytes()
+    (tmp_path / ".node.json.lock").unlink()
+    before, names = state.read_bytes(), sorted(tmp_path.iterdir())
     words = {"release": ["web", "--state", state], "status": ["--node", state]}.get(command, [pod, "--state", state])
 
     done = in_process(command, *words)
@@ -177,6 +178,7 @@ def test_a_state_that_contradicts_itself_is_refused_and_stays(tmp_path: Path, co
     assert one_line(done.err).startswith(f"{state}: {place}")
     assert "restore the file, or start with a new one" in done.err
     assert state.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == names
 
 
 def test_a_pod_that_comes_again_takes_over_nothing(tmp_path: Path) -> None:

@@ -136,6 +136,8 @@ def _asked(node: Node, state: NodeState) -> Iterator[Contradiction]:
             if node.memory.policy == "Static" and last and amounts != container.memory:
                 yield Contradiction(("memory", "entries", uid, name), "not the requested memory")
             held = state.device.holdings.get(uid, {}).get(name, {})
+            for resource in held.keys() - dict(container.devices).keys():
+                yield Contradiction(("devices", "holdings", uid, name, resource), "the container requests none")
             for resource, amount in container.devices:
                 found = held.get(resource, 0).bit_count()
                 there = resource in node.device.resources and resource not in container.claimed

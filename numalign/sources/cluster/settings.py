@@ -47,9 +47,12 @@ def _text_of(value: object) -> str:
 
 def _amounts(value: object) -> Amounts:
     try:
-        return {resource: quantity.nano for resource, quantity in amounts(as_mapping(value)).items()}
+        found = {resource: quantity.nano for resource, quantity in amounts(as_mapping(value)).items()}
     except (TypeError, QuantityError) as error:
         raise FieldError((), f"expected quantities: {error}") from None
+    if min(found.values(), default=0) < 0:
+        raise FieldError((), "expected quantities that are not negative")
+    return found
 
 
 def _probability(value: float) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, get_args
 
 from numalign.analysis.node.whole import contradictions
-from numalign.errors import InputError
+from numalign.errors import InputError, StartError
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import PodDemand, read_demand
 from numalign.kubelet.device.state import DeviceState
@@ -41,6 +41,7 @@ from numalign.sources.cluster.kubelets import (
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
 from numalign.sources.machine.file import from_data as machine_from_data
+from numalign.sources.node.state import CHANGED
 from numalign.store.state_file import Document
 
 
@@ -48,15 +49,15 @@ def read_cluster_state(document: Document, where: str) -> Built:
     """Read the document of a state.
 
     Raises:
-        InputError: it is not what a state holds; `where` is the file.
-        StartError: the kubelet of a node would not start.
+        InputError: it is not what a state holds, or the kubelet of a node would not start; `where` is the file and the
+            field.
     """
     try:
         return _read(document)
     except FieldError as error:
         raise InputError(error.message, f"{where}: {dotted(error.path)}") from None
-    except InputError as error:
-        raise InputError(error.message, f"{where}: {error.where}") from None
+    except (InputError, StartError) as error:
+        raise InputError(error.message, f"{where}: {error.where}" if error.where else where) from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"is broken and was not changed: {type(error).__name__} {error}", where) from None
 
@@ -76,12 +77,16 @@ class _Reading:
         self._setups = [_setup(one, ("kinds", place)) for place, one in enumerate(document["kinds"])]
         self._shapes = [_shape(one) for one in document["shapes"]]
         self._demands = [read_demand(pod) for pod in self._shapes]
+        self._of_shapes = integer(0, len(self._shapes) - 1)
 
     def nodes(self, written: Sequence[Data]) -> Iterator[ClusterNode]:
         """Read all nodes."""
         seen = set()
         for place, one in enumerate(written):
-            node = self._node(one, ("nodes", place))
+            try:
+                node = self._node(one, ("nodes", place))
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                raise FieldError(("nodes", place), f"{type(error).__name__} {error}; {CHANGED}") from None
             if node.name in seen:
                 raise FieldError(("nodes", place, "name"), f'duplicate node "{node.name}"')
             seen.add(node.name)
@@ -89,13 +94,16 @@ class _Reading:
 
     def _node(self, data: Data, path: Path) -> ClusterNode:
         name, total, labels = data["name"], data["allocatable"], data["labels"]
-        taints = tuple([Taint(*map(str, one)) for one in data["taints"]])
+        taints = tuple([Taint(*one) for one in data["taints"]])
         demands: dict[str, PodDemand] = {}
         pods = []
-        for namespace, pod_name, uid, shape, created in data["pods"]:
+        for index, (namespace, pod_name, uid, shape, created) in enumerate(data["pods"]):
+            read_as(self._of_shapes, shape, (*path, "pods", index))
             pods.append(_named(self._shapes[shape], namespace, pod_name, uid, created))
             demands[uid] = self._demands[shape]._replace(uid=uid)
-        unjudged = frozenset(map(str, data["unjudged"]))
+        if len(pods) != len({pod.full_name for pod in pods}) or len(pods) != len(demands):
+            raise FieldError((*path, "pods"), f"a pod is there twice; {CHANGED}")
+        unjudged = frozenset(data["unjudged"])
         session = None
         if data["kind"] is not None:
             kind = read_as(integer(0, len(self._setups) - 1), data["kind"], (*path, "kind"))
@@ -104,6 +112,8 @@ class _Reading:
             session = without_judging(with_allocatable(session, total), unjudged)
             pods = [counted(session, pod) for pod in pods]
             session = session._replace(state=state, pods=ActivePods(pods))
+        elif pods or data["held"] or data["memory"]:
+            raise FieldError((*path, "kind"), f"missing; its pods are known one by one; {CHANGED}")
         totals = self._requests.totals(total, pods, unjudged)
         if session is None:
             totals = totals._replace(used=data["used"], pods=data["bound"])
@@ -172,29 +182,44 @@ def _state(node: Node, data: Data, demands: Mapping[str, PodDemand], path: Path)
         for name, one in node.device.resources.items()
     }
     for uid, containers in data["held"].items():
-        for container, entry in containers.items():
-            if "cpus" in entry:
+        for container, written in containers.items():
+            entry = read_as(_HELD, written, (*path, "held", uid, container))
+            if "cpus" in written:
                 cpus.setdefault(uid, {})[container] = cpuset.parse(entry["cpus"])
-            if "devices" in entry:
+            if "devices" in written:
                 devices.setdefault(uid, {})[container] = {
-                    name: sum(1 << positions[name][one] for one in listed) for name, listed in entry["devices"].items()
+                    name: _bits(positions[name], listed) for name, listed in entry["devices"].items()
                 }
-            if "memory" in entry:
+            if "memory" in written:
                 blocks.setdefault(uid, {})[container] = tuple([_block(*one) for one in entry["memory"]])
         pods[uid] = demands.get(uid) or _anonymous(uid, cpus.get(uid), blocks.get(uid), devices.get(uid))
+    lost = demands.keys() - pods.keys()
+    if lost and data["known"] == "exact":  # of others only amounts may be known, held by nobody in particular
+        raise FieldError((*path, "held", min(lost)), f"missing; it is a pod of the node; {CHANGED}")
     memory = _memory(node, empty.memory, data["memory"], blocks)
     state = NodeState(states=(_devices(empty.device, devices), _cpus(empty.cpu, cpus), memory), pods=pods)
     for wrong in contradictions(node, state):
         inner = ("held", *wrong.path[2:]) if wrong.path[1] in _PARTS else wrong.path[:1]
-        raise FieldError(
-            (*path, *inner),
-            f"{wrong.message}; the file was changed outside numalign; fix: restore the file, or start with a new one",
-        )
+        raise FieldError((*path, *inner), f"{wrong.message}; {CHANGED}")
     return state
 
 
+def _bits(positions: Mapping[str, int], listed: Sequence[str]) -> int:
+    if len(set(listed)) != len(listed):
+        raise ValueError("a device is there twice")
+    return sum(1 << positions[one] for one in listed)
+
+
 def _block(nodes: Sequence[int], kind: str, size: int) -> Block:
-    return Block(sum(1 << node for node in set(nodes)), kind, int(size))
+    if not all(0 <= node <= cpuset.MAX_ID for node in _whole(nodes)):
+        raise ValueError("memory that the machine does not have")
+    return Block(cpuset.from_ids(nodes), kind, *_whole([size]))
+
+
+def _whole(numbers: Sequence[int]) -> tuple[int, ...]:
+    if not all(type(one) is int for one in numbers):
+        raise ValueError("expected whole numbers")
+    return tuple(numbers)
 
 
 def _cpus(empty: CPUState, held: Held) -> CPUState:
@@ -220,13 +245,12 @@ def _memory(
     """Read the tables of the Memory Manager; they must be as large as the machine's."""
     if written is None or not node.memory.resources:
         return empty
-    free, reserved = (tuple([tuple(map(int, row)) for row in written[name]]) for name in ("free", "reserved"))
-    counts, groups = (tuple(map(int, written[name])) for name in ("counts", "groups"))
+    free, reserved = (tuple([_whole(row) for row in written[name]]) for name in ("free", "reserved"))
+    counts, groups = (_whole(written[name]) for name in ("counts", "groups"))
     shapes = [len(row) for row in (counts, groups, *free, *reserved)]
-    if set(shapes) != {len(empty.counts)} or len(free) != len(empty.free) or len(reserved) != len(empty.free):
+    known = set(shapes) == {len(empty.counts)} and len(free) == len(reserved) == len(empty.free)
+    if not known or any(group & ~node.memory.nodes for group in groups) or min(map(min, free)) < 0:
         raise ValueError("the memory tables do not match the machine")
-    if any(group & ~node.memory.nodes for group in groups):
-        raise ValueError("a group has a NUMA node that the machine does not have")
     return empty._replace(counts=counts, groups=groups, free=free, reserved=reserved, entries=blocks)
 
 
@@ -244,6 +268,9 @@ def _anonymous(
 
 
 _ANY: Final = list_of(anything)
+_HELD: Final = record(
+    as_dict, maybe("cpus", anything, ""), maybe("devices", raw, {}), maybe("memory", list_of(list_of(anything)), ())
+)
 _NODE: Final = record(
     as_dict,
     field("name", text("the node's name")),
@@ -252,17 +279,16 @@ _NODE: Final = record(
     maybe("used", AMOUNTS, {}),
     maybe("bound", integer(0, 2**31), 0),
     maybe("labels", TEXTS, {}),
-    maybe("taints", _ANY, ()),
+    maybe("taints", list_of(list_of(text(empty=True))), ()),
     maybe("unschedulable", anything, False),
     maybe("exporter", EXPORTER, ExporterConfig()),
     maybe("nrt", raw),
     maybe("kaiPlacements", _ANY, (), to="placed"),
     maybe("kind", anything),
     maybe("pods", _ANY, ()),
-    maybe("unjudged", _ANY, ()),
+    maybe("unjudged", list_of(text()), ()),
     maybe("held", raw, {}),
     maybe("memory", raw),
-    others=True,
 )
 _STATE: Final = record(
     as_dict,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 from numalign.analysis.node.whole import contradictions
-from numalign.errors import InputError
+from numalign.errors import InputError, StartError
 from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.device.state import DeviceManager, DeviceState, device_ids
@@ -52,6 +52,8 @@ from numalign.store.state_file import Document, Kind
 from numalign.values import NamedTuple
 
 NODE_STATE = Kind("NodeState", 1)
+CHANGED: Final = "the file was changed outside numalign; fix: restore the file, or start with a new one"
+"""What is said of a state that cannot be."""
 
 
 class NodeDocument(NamedTuple):
@@ -88,18 +90,17 @@ def load(document: Document, path: str) -> NodeDocument:
     """Read a node from plain data.
 
     Raises:
-        InputError: the document is no node's, or contradicts itself; `where` is the file and the field.
-        StartError: its kubelet would not start.
+        InputError: the document is no node's, contradicts itself, or its kubelet would not start; `where` is the file
+            and the field.
     """
     try:
         return _load(document, path)
     except FieldError as error:
         wrong = f"expected {error.wanted}" if error.wanted else error.message
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path)
-        raise InputError(
-            f"{wrong}; the file was changed outside numalign; fix: restore the file, or start with a new one",
-            f"{path}: {place[1:]}",
-        ) from None
+        raise InputError(f"{wrong}; {CHANGED}", f"{path}: {place[1:]}") from None
+    except StartError as error:
+        raise InputError(f"its kubelet would not start: {error}; {CHANGED}", f"{path}: kubelet") from None
 
 
 def _load(document: Document, path: str) -> NodeDocument:
@@ -128,7 +129,11 @@ def _setup(data: Data, path: str) -> Setup:
     loaded = configuration.from_data(data["kubelet"], f"{path}: kubelet")
     if data["proposals"]:
         raise FieldError(("proposals",), "unknown key")
-    return Setup(machine, loaded.config, data["base"], kubelet(parse_version(data["kubelet_version"])))
+    try:
+        release = kubelet(parse_version(data["kubelet_version"]))
+    except InputError as error:
+        raise FieldError(("kubeletVersion",), error.message) from None
+    return Setup(machine, loaded.config, data["base"], release)
 
 
 def _pods(manifests: Sequence[Document], path: str) -> Iterator[Pod]:

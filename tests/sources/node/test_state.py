@@ -256,6 +256,18 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda data: data["cpu"].update(pods={A: "0-1"}),
         "cpu.pods.default/a: the pod requests nothing for all its containers",
     ),
+    "a device that nobody asked for": (
+        lambda data: data["pods"][0]["spec"]["containers"][0]["resources"]["limits"].pop("example.com/nic"),
+        "devices.holdings.default/a.c.example.com/nic: the container requests none",
+    ),
+    "a release that there is not": (
+        lambda data: data.update(kubeletVersion="9.9"),
+        "kubeletVersion: expected a version from 1.16",
+    ),
+    "a kubelet that does not start": (
+        lambda data: data.update(kubeletVersion="1.20"),
+        "kubelet: its kubelet would not start: kubelet 1.20 has no memoryManagerPolicy",
+    ),
     "an active pod among those that are over": (
         lambda data: data.update(leftovers=[A]),
         "leftovers: default/a is a pod of the node",
