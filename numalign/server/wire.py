@@ -16,7 +16,7 @@ from numalign.scheduler.extender import FilterAnswer
 from numalign.sources.text.json import NumberError, loads
 from numalign.values import NamedTuple
 
-MAX_SIGNS: Final = 10_000_000
+MAX_SIGNS: Final = 6_000_000
 """Most signs that begin or separate values in a body; 5,000 whole Node objects have some four million."""
 
 
