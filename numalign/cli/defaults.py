@@ -52,9 +52,9 @@ _MAX_LEFT: Final = 200
 """Characters of a line among which its key is looked for."""
 _MARK: Final = b"[tool.numalign"
 """What a pyproject.toml has that says anything to us; others are not even parsed."""
-_DEEP: Final = re.compile(rb"""(?:\.[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+){32}""")
+_DEEP: Final = rb"""(?:\.[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+){32}"""
 """A key of so many parts that Python's reader would take memory by its square."""
-_KEY: Final = re.compile(r"""[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
+_KEY: Final = r"""[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
 _PLACES: Final = ("FILE", "DIR", "PATH", "MACHINE", "SOURCE", "CLUSTER", "DUMP", "POD")
 """What help calls the values of flags that may name a file."""
 
@@ -74,7 +74,7 @@ class Defaults(NamedTuple):
         line = best = 0
         for number, text in enumerate(self.text.splitlines(), 1):
             left = text[:_MAX_LEFT].split("=")[0].strip()
-            path = tuple(part.strip("\"'") for part in _KEY.findall(left.strip("[]")))
+            path = tuple(part.strip("\"'") for part in re.findall(_KEY, left.strip("[]")))
             if left.startswith("["):
                 table = path
             elif not left.startswith("#"):
@@ -153,7 +153,7 @@ def _foreign(status: os.stat_result, path: str) -> str:
 def _parsed(file: str, text: bytes, top: tuple[str, ...]) -> Defaults | None:
     import tomllib
 
-    if _DEEP.search(text):
+    if re.search(_DEEP, text):
         raise InputError("not TOML for settings: a key has more than 32 parts", file)
     try:
         data: object = tomllib.loads(text.decode("utf-8"))

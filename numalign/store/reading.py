@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from numalign.errors import InputError
 
-_GIVEN = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
+_GIVEN = r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+"
 """What a shell calls a pipe that it opened: `--beside <(kubectl …)`."""
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
@@ -54,7 +54,7 @@ def open_file(path: str, name: str = "") -> BinaryIO:
 def _check(mode: int, path: str, name: str) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and _GIVEN.fullmatch(path))):
+    if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and re.fullmatch(_GIVEN, path))):
         raise InputError(f"is a {kind_of(mode)}; expected a regular file", name or path)
 
 

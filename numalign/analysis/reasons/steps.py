@@ -93,7 +93,8 @@ def change_steps(
         config: the settings as they are.
     """
     facts = [one.fact for one in above]
-    known = {key(one) for one in facts}
+    known: set[object] = {key(one.fact) for one in above}
+    known |= {(key(one.fact), one.of) for one in above if one.of is not None}
     steps = _grouped(change, sorted(reasoned, key=lambda one: not one[0].change.pods))
     return [_without_what_is_told(step, known, facts, at, config) for step in steps]
 
@@ -116,7 +117,7 @@ def _without_what_is_told(
 ) -> Step:
     """Leave out of a reason what is told of the refusal itself, or refer to it; a little more needs no second proof."""
     reasons = step.reasons
-    new = tuple([one for one in reasons if not (one.container in (None, at) and not one.larger and _now(one) in above)])
+    new = tuple([one for one in reasons if one.larger or _now(one, at) not in above])
     kinds = {(type(fact), resource_of(fact)) for fact in facts}
     proven = step.part.larger and all((type(one.fact), resource_of(one.fact)) in kinds for one in reasons)
     if reasons and (proven or not new):
@@ -128,12 +129,15 @@ def _without_what_is_told(
     return step._replace(reasons=new) if of_pods or (widths and takes) else step
 
 
-def _now(reason: Reason) -> object:
-    """Give what is told of a reason as it is told of the refusal: what is free then may be what is free now."""
+def _now(reason: Reason, at: str | None) -> object:
+    """Give what is told of a reason as it is told of the refusal: what is free then may be what is free now.
+
+    It is of another container than the one that was refused where that is told with it.
+    """
     fact = reason.fact
     if isinstance(fact, EnoughInAll | TooLittle) and fact.when == "then":
         fact = fact._replace(when="now")
-    return key(fact)
+    return key(fact) if reason.container in (None, at) else (key(fact), reason.container)
 
 
 def _key(reason: Reason) -> object:

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from numalign.model.hardware import Hardware
     from numalign.sources.text.yaml import Document
 
-_OWN: Final = re.compile(
-    rb"^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice|List)|apiVersion\"?:[ \t]*\"?numalign/)", re.M
-)
+_OWN: Final = rb"(?m)^[ \t{]*\"?(?:kind\"?:[ \t]*\"?(?:Machine|ResourceSlice|List)|apiVersion\"?:[ \t]*\"?numalign/)"
 """What no output of a tool has."""
 Devices = Mapping[str, tuple[Device, ...]]
 Links = Mapping[str, tuple[Link, ...]]
@@ -385,7 +383,7 @@ def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine
 
 def _pasted(data: bytes, name: str, stem: str, origin: str) -> LoadedMachine | None:
     """Read what tools print of a machine; None: it is none of that."""
-    if _OWN.search(data):
+    if re.search(_OWN, data):
         return None
     from numalign.sources.machine.pasted.machine import machine_of, told_by
 
