@@ -33,7 +33,7 @@ def test_each_device_has_its_nearest_neighbour_of_another_resource() -> None:
     far = PCIFunction("0000:98:00.0", numa_node=1, root="pci0000:97")
     machine = load_machine("figure-1").machine._replace(hardware=Hardware(pci=(GPU, near, far)))
     gpus = HeldDevices("v.com/gpu", ("0000:17:00.0", "gone"), {0: 1}, 1)
-    nics = HeldDevices("v.com/nic", ("0000:98:00.0", "mlx5_0"), {0: 1}, 1)
+    nics = HeldDevices("v.com/nic", ("0000:98:00.0", "gone", "mlx5_0"), {0: 1}, 1)
 
     near_pair, far_pair = neighbours(machine, Holding(None, (gpus, nics), ()))
 

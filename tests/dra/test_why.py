@@ -100,6 +100,13 @@ def test_all_devices_are_no_number() -> None:
     assert (found.wanted, found.found) == (None, 0)
 
 
+def test_the_form_is_that_of_the_alternative() -> None:
+    forms = [{"name": "a", "deviceClassName": "gpu"}, {"name": "b", "deviceClassName": "gpu"}]
+    asked = read_claim(claim("c", {"name": "r", "firstAvailable": forms}))
+
+    assert [form_of(asked, RequestKey(0, 0, number))[1].name for number in (-1, 0, 1)] == ["a", "a", "b"]
+
+
 def test_the_alternative_is_named() -> None:
     forms = [{"name": "a", "deviceClassName": "gpu", "count": 3}, {"name": "b", "deviceClassName": "gpu", "count": 4}]
     found = said(attempt(GPUS), claim("c", {"name": "r", "firstAvailable": forms}))

@@ -49,6 +49,14 @@ CPUS = [
         holding("1-7", u={"a": "0-1"}),
         [("cpu-in-pool", "CPUs 1 of U/a are also in the shared pool")],
     ),
+    (
+        "CPUs of the pool, container by container",
+        holding("0-7", u={"b": "1", "a": "0"}),
+        [
+            ("cpu-in-pool", "CPUs 0 of U/a are also in the shared pool"),
+            ("cpu-in-pool", "CPUs 1 of U/b are also in the shared pool"),
+        ],
+    ),
     ("CPUs of two pods", holding("2-7", u={"a": "0-1"}, v={"a": "1"}), [("cpu-twice", "CPUs 1 belong to U and to V")]),
     ("two containers of a pod may share", holding("2-7", u={"a": "0-1", "b": "1"}), []),
     (

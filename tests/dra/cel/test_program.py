@@ -69,6 +69,7 @@ FAILS = [
     ("an entry that is no optional", f"{{?'a': {OWN}.index}} == {{'a': 3}}", "no such overload"),
     ("a method of another type", f"{OWN}.index.startsWith('3')", r"no such overload: startsWith\(int, string\)"),
     ("the first error of a chain is told", "1 / 0 == 1 || 1 % 0 == 1", "division by zero"),
+    ("the first error of a chain is told before what is no truth", f"1 / 0 == 1 || {OWN}.index", "division by zero"),
 ]
 
 

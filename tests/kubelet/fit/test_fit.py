@@ -261,6 +261,7 @@ def test_what_the_machine_does_not_say_is_not_judged() -> None:
         "node selector and node affinity",
         "node name",
     ]
+    assert checked(pod(nodeName=A.name), [], A).notes == ()
 
 
 def _with_port(name: str, **port: Any) -> Pod:

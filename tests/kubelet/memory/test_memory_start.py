@@ -10,7 +10,14 @@ from numalign.errors import StartError
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
-from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState, initial_state, machine_state
+from numalign.kubelet.memory.state import (
+    Block,
+    MemoryManager,
+    MemoryState,
+    initial_state,
+    machine_state,
+    overdrawn_tables,
+)
 from numalign.model import quantity
 from numalign.model.machine import Machine, NUMANode
 from tests.kubelet.memory.nodes import GI, Node, static
@@ -122,6 +129,7 @@ def test_too_much_taken_off_a_node_wraps() -> None:
     """Nothing checks that the reservation fits: the node then looks almost infinite (rule 14)."""
     manager = static([10, 10], {0: 11})
     assert manager.allocatable[0] == ((1 << 64) - GI, 10 * GI)
+    assert overdrawn_tables(manager) == ((0, "memory"),)
     node = Node(manager)
     assert node.hints("p", memory=100) == "{0}:P"
     node.take("p", [0])

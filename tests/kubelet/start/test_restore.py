@@ -20,7 +20,7 @@ from numalign.kubelet.node import Node, collect, start
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import held_pod, holders
-from numalign.kubelet.start.restore import StateFiles, restore, settle
+from numalign.kubelet.start.restore import StateFiles, restore, restore_cpu, restore_memory, settle
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.pod import Pod
@@ -51,6 +51,13 @@ def test_the_recorded_steps_are_replayed(name: str) -> None:
 
     assert [outcome.admit for outcome in outcomes] == [step["admitted"] for step in recorded]
     assert [outcome.message for outcome in outcomes] == [step.get("message", "") for step in recorded]
+
+
+def test_without_files_the_state_is_that_of_a_first_start() -> None:
+    node, state = start(Setup(Machine("m", (NUMANode(0, 0b1111, 1 << 30),)), KubeletConfig(), "kubelet"))
+
+    assert restore_cpu(node, None) == state.cpu
+    assert restore_memory(node, None) == state.memory
 
 
 @pytest.mark.parametrize("name", NODES)

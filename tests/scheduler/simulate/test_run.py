@@ -265,6 +265,16 @@ def test_moments_tell_who_runs_who_waits_and_who_was_refused() -> None:
     assert [told[at] for at in (0, 40, 60, 80, 95)] == [(0, 0, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (0, 0, 1)]
 
 
+def test_a_pod_that_is_deleted_before_its_kubelet_answers_gives_its_room_back() -> None:
+    timing = Timing(bind_to_admit_s=1, horizon_s=100)
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), timing))
+    gone = Workload(0, "gone", pod("14"), delete_at=SECOND // 2)
+
+    report = simulate(settings, [gone, Workload(5 * SECOND, "next", pod("14"))])
+
+    assert {row.name: row.outcome for row in report.pods} == {"gone": "deleted", "next": "running"}
+
+
 def test_an_interrupted_run_reports_what_happened_so_far() -> None:
     run = Run(cluster(SCHEDULERS["unaware"]), trace([(0, "5", "replicaset", 4, None), (50, "1", "pod", 1, None)]))
     while run.now < 10 * SECOND:
