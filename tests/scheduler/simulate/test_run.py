@@ -268,11 +268,13 @@ def test_moments_tell_who_runs_who_waits_and_who_was_refused() -> None:
 def test_a_pod_that_is_deleted_before_its_kubelet_answers_gives_its_room_back() -> None:
     timing = Timing(bind_to_admit_s=1, horizon_s=100)
     settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), timing))
-    gone = Workload(0, "gone", pod("14"), delete_at=SECOND // 2)
+    stays, gone, late = (
+        Workload(at * SECOND, name, pod("7500m")) for name, at in (("stays", 0), ("gone", 0), ("late", 5))
+    )
 
-    report = simulate(settings, [gone, Workload(5 * SECOND, "next", pod("14"))])
+    report = simulate(settings, [stays, gone._replace(delete_at=SECOND // 2), late])
 
-    assert {row.name: row.outcome for row in report.pods} == {"gone": "deleted", "next": "running"}
+    assert {row.name: row.outcome for row in report.pods} == {"stays": "running", "gone": "deleted", "late": "running"}
 
 
 def test_an_interrupted_run_reports_what_happened_so_far() -> None:
