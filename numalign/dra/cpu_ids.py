@@ -21,8 +21,6 @@ CPU_IDS: Final = "dra.cpu/cpuIDs"
 """The CPUs of a group that claims can have; published with an external allocator."""
 WHOLE_MACHINE: Final = "cpudevmachine"
 
-Holding = tuple[str, Taken]
-"""A claim's full name, and a device that it holds."""
 HeldKey = tuple[str, str, DeviceID]
 """A claim's full name, a request, a device."""
 

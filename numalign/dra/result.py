@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from numalign.dra.selection import RequestKey
-from numalign.dra.values import Config, DeviceID, NodeSelector, Toleration
+from numalign.dra.values import Claim, Config, DeviceID, NodeSelector, Taken, Toleration
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
@@ -84,3 +84,15 @@ class Outcome(NamedTuple):
     def allocated(self) -> bool:
         """Whether all claims got their devices."""
         return self.claims is not None
+
+    def held(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Give the claims that were tried with what they got; none where they got nothing."""
+        return [
+            claim._replace(
+                allocation=tuple(
+                    Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
+                    for one in got.devices
+                )
+            )
+            for claim, got in zip(claims, self.claims or (), strict=self.allocated)
+        ]

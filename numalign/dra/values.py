@@ -9,7 +9,6 @@ from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
 AttributeKind = Literal["int", "bool", "string", "version", "ints", "bools", "strings", "versions", "unknown"]
-Mode = Literal["ExactCount", "All"]
 
 MAX_RESULTS: Final = 32
 """Most devices of a claim."""

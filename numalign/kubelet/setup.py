@@ -22,8 +22,3 @@ class Setup(NamedTuple):
     config: KubeletConfig
     base: Base
     kubelet: Kubelet = LATEST
-
-    @property
-    def ideal(self) -> bool:
-        """Tell whether a CPU reservation may be empty, which the static CPU policy of a real kubelet refuses."""
-        return self.base == "ideal"

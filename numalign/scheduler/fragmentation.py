@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 from numalign.scheduler.resources import Amounts
@@ -58,8 +58,3 @@ def fragmentation(
 def _fits(free: Amounts, wanted: Amounts) -> int | None:
     """Count how often amounts fit; None: nothing is wanted, so there is no bound."""
     return min((max(free.get(name, 0), 0) // amount for name, amount in wanted.items()), default=None)
-
-
-def cluster(machines: Iterable[Fragmentation]) -> Fragmentation:
-    """Add up a cluster."""
-    return sum(machines, Fragmentation(0, 0))

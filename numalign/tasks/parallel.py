@@ -283,11 +283,3 @@ def _client(distributed: Any, engine: Engine, jobs: int) -> Any:
         return distributed.Client(engine.address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {engine.address}: {error}", "--address") from None
-
-
-def product_of(settings: Sequence[tuple[str, Sequence[str]]]) -> Iterable[tuple[tuple[str, str], ...]]:
-    """Return every combination of settings, the last one changing fastest."""
-    if not settings:
-        return [()]
-    (name, values), rest = settings[0], settings[1:]
-    return [((name, value), *others) for value in values for others in product_of(rest)]

@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
 from numalign.results.cluster import NOT_DONE, NamedRun, SimulateResult
-from numalign.tasks.parallel import Done, Engine, as_done, product_of
+from numalign.tasks.parallel import Done, Engine, as_done
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def sweep(
     Raises:
         InputError: an input is wrong.
     """
-    combinations = list(product_of(settings))
+    combinations = list(product(*([(name, one) for one in values] for name, values in settings)))
     if len(combinations) > MAX_RUNS:
         raise InputError(
             f"{len(combinations)} combinations, at most {MAX_RUNS} run; fix: sweep fewer values", "--sweep"

@@ -8,7 +8,7 @@ from numalign.dra.attempt import Attempt
 from numalign.dra.features import Features
 from numalign.dra.pools import published
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, ClaimObjects, Node, Taken
+from numalign.dra.values import Claim, ClaimObjects, Node
 from numalign.dra.why import why
 from numalign.kubelet.admission import Outcome as Admission
 from numalign.kubelet.setup import Setup
@@ -93,13 +93,7 @@ class ClaimDesk:
 
     def _take(self, pod: Pod, node: str) -> None:
         claims, _ = self._pending(pod)
-        outcome = self._allocating.allocate(self._attempt(node), claims)
-        for claim, got in zip(claims, outcome.claims or (), strict=False):
-            taken = tuple(
-                Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
-                for one in got.devices
-            )
-            self._held.append(claim._replace(allocation=taken))
+        self._held += self._allocating.allocate(self._attempt(node), claims).held(claims)
         self._used = usage(self._held)
 
     def _used_by(self, pod: Pod) -> frozenset[str]:

@@ -123,12 +123,7 @@ class ClaimedNode:
 
     def _take(self, claims: Sequence[Claim], outcome: Outcome) -> None:
         """Let claims hold what they got."""
-        for claim, got in zip(claims, outcome.claims or (), strict=True):
-            taken = tuple(
-                Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
-                for one in got.devices
-            )
-            self.held.append(claim._replace(allocation=taken))
+        self.held += outcome.held(claims)
         self.attempt = self.attempt._replace(used=usage(self.held))
 
     def _containers(

@@ -408,15 +408,6 @@ def with_selector(claim: Claim, main: str, expression: str) -> Claim:
 def _allocated(attempt: Attempt, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Allocate claims; nothing if that fails."""
     try:
-        outcome = attempt.allocate(claims, work=MAX_WORK_EACH)
+        return tuple(attempt.allocate(claims, work=MAX_WORK_EACH).held(claims))
     except (InputError, AllocationError):
         return ()
-    return tuple(
-        claim._replace(
-            allocation=tuple(
-                Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
-                for one in got.devices
-            )
-        )
-        for claim, got in zip(claims, outcome.claims or (), strict=False)
-    )

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from numalign.scheduler.fragmentation import Fragmentation, cluster, fragmentation
+from numalign.scheduler.fragmentation import Fragmentation, fragmentation
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,8 @@ def test_a_machine(free: tuple[int, int], probe: int, single: int, total: int, s
 
 
 def test_a_cluster_of_both_machines() -> None:
-    both = cluster([fragmentation([{"cpu": one} for one in free], {"cpu": 5}) for free in ((3, 3), (8, 3))])
+    one, other = (fragmentation([{"cpu": cpus} for cpus in free], {"cpu": 5}) for free in ((3, 3), (8, 3)))
+    both = one + other
 
     assert both == Fragmentation(1, 3)
     assert round(float(both.share), 2) == 0.67

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from numalign.tasks.parallel import AHEAD, MAX_ALONE, Done, Engine, in_order, product_of, run_all, spread
+from numalign.tasks.parallel import AHEAD, MAX_ALONE, Done, Engine, in_order, run_all, spread
 from tests import copies
 from tests.tasks.working import die_always, die_once, fail_at_three, square
 
@@ -56,23 +56,6 @@ def test_a_dask_scheduler_that_does_not_answer_is_wrong_input() -> None:
     done = copies.run(program="tests.tasks.working:ask_nobody")
 
     assert "InputError: --address: no Dask scheduler answers at tcp://127.0.0.1:1" in done.err
-
-
-@pytest.mark.parametrize(
-    ("settings", "combinations"),
-    [
-        pytest.param([], [()], id="nothing to vary"),
-        pytest.param(
-            [("a", ["1", "2"]), ("b", ["x", "y"])],
-            [(("a", "1"), ("b", "x")), (("a", "1"), ("b", "y")), (("a", "2"), ("b", "x")), (("a", "2"), ("b", "y"))],
-            id="the last changes fastest",
-        ),
-    ],
-)
-def test_every_combination(
-    settings: list[tuple[str, list[str]]], combinations: list[tuple[tuple[str, str], ...]]
-) -> None:
-    assert list(product_of(settings)) == combinations
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])

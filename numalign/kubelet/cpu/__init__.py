@@ -3,7 +3,7 @@
 from numalign.kubelet.cpu.allocate import allocate, oddities
 from numalign.kubelet.cpu.hints import container_hints, pod_hints
 from numalign.kubelet.cpu.manager import CPUManager, check_reserved_online, start
-from numalign.kubelet.cpu.state import CPUState, initial_state, remove, remove_stale, validate
+from numalign.kubelet.cpu.state import CPUState, initial_state, remove, remove_pod, validate
 
 __all__ = [
     "CPUManager",
@@ -15,7 +15,7 @@ __all__ = [
     "oddities",
     "pod_hints",
     "remove",
-    "remove_stale",
+    "remove_pod",
     "start",
     "validate",
 ]

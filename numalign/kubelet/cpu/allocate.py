@@ -17,7 +17,7 @@ def allocate(
 ) -> CPUState:
     """Give a container its exclusive CPUs and return the next state.
 
-    The removal of stale state that comes first (7.1) is the caller's `state.remove_stale`. A failure changes nothing.
+    The removal of stale state that comes first (7.1) is the caller's `collect`. A failure changes nothing.
     Who has CPUs already keeps them, before any check (docs/rules/kubelet-1.37.md 3.1).
 
     Args:

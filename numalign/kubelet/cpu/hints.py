@@ -1,6 +1,6 @@
 """Topology hints of the CPU Manager (docs/rules/cpu-manager.md 6).
 
-Hint generation comes after the removal of stale state (10.3), which is the caller's `state.remove_stale`.
+Hint generation comes after the removal of stale state (10.3), which is the caller's `collect`.
 """
 
 from __future__ import annotations

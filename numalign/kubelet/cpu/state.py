@@ -5,7 +5,7 @@ docs/rules/cpu-manager.md 4, 9 and 10. States do not change; each function retur
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
@@ -159,16 +159,3 @@ def remove_pod(state: CPUState, uid: str) -> CPUState:
     for cpus in containers.values():
         default |= cpus
     return CPUState(default, assignments, state.reuse_uid, state.reuse, state.pods)
-
-
-def remove_stale(state: CPUState, active: Container[str]) -> CPUState:
-    """Remove all containers of pods that are not active any more (10.3); `active` holds pod uids."""
-    stale = [uid for uid in state.assignments if uid not in active]
-    if not stale:
-        return state
-    default = state.default
-    assignments = dict(state.assignments)
-    for uid in stale:
-        for cpus in assignments.pop(uid).values():
-            default |= cpus
-    return state._replace(default=default, assignments=assignments)

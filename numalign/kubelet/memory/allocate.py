@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
@@ -310,17 +310,3 @@ def remove_pod(manager: MemoryManager, state: MemoryState, uid: str) -> MemorySt
     if uid in state.pods:
         return _without_budget(manager, state, uid, entries)
     return _give_back(manager, state, chain.from_iterable(held.values()), entries)
-
-
-def remove_stale(manager: MemoryManager, state: MemoryState, active: Container[str]) -> MemoryState:
-    """Remove the pods that are not active (rule 47), oldest entry first.
-
-    Args:
-        manager: the manager.
-        state: its state.
-        active: UIDs of the active pods, the one under admission included.
-    """
-    for uid in state.entries:
-        if uid not in active:
-            state = remove_pod(manager, state, uid)
-    return state

@@ -290,7 +290,6 @@ MACHINE: Final = record(
     },
 )
 """A machine file; a name that is not given is empty."""
-KEYS: Final = tuple(MACHINE.schema["properties"])
 SCENARIO_MACHINE: Final = record(_in_full, *HARDWARE)
 """The machine of a recorded scenario: the hardware alone."""
 

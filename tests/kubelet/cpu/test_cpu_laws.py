@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from numalign.kubelet.cpu import (
     oddities,
     pod_hints,
     remove,
-    remove_stale,
+    remove_pod,
 )
 from numalign.kubelet.cpu.allocate import TOO_FEW
 from numalign.kubelet.cpu.orders import cores_by_free
@@ -77,7 +79,7 @@ def test_cpus_are_partitioned(
         assert not given_out & started.reserved
         assert after.default == state.default & ~given_out
         assert remove(after, owner.uid, "c")._replace(reuse_uid="", reuse=0) == state._replace(reuse_uid="", reuse=0)
-        state = remove_stale(after, ()) if removes else after
+        state = reduce(remove_pod, after.assignments, after) if removes else after
         union = state.default
         for containers in state.assignments.values():
             for cpus in containers.values():
@@ -124,7 +126,7 @@ def test_removing_what_is_not_there_changes_nothing() -> None:
 
     assert remove(node.state, "p", "other") is node.state
     assert remove(node.state, "q", "c") is node.state
-    assert remove_stale(node.state, {"p"}) is node.state
+    assert remove_pod(node.state, "q") is node.state
 
 
 def test_states_do_not_change() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import PodDemand, ResourcePairs
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_stale
+from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_pod
 from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
 from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
@@ -190,7 +191,7 @@ def test_when_all_pods_are_gone_no_node_is_in_use(
     history: History,
 ) -> None:
     manager, states, _ = history
-    state = remove_stale(manager, states[-1], ())
+    state = reduce(partial(remove_pod, manager), states[-1].entries, states[-1])
     assert not any(state.counts)
     assert state.entries == {}
     assert state.groups == initial_state(manager).groups
