@@ -132,6 +132,8 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "nrt-zone-type": ("note", None),  # zones of other types are allowed
     "nrt-zone-parent": ("warning", "remove the parent of the zone"),
     "nrt-zone-twice": ("warning", "remove one of the zones"),
+    "nrt-crash": ("warning", "number the zones from 0 without gaps"),
+    "nrt-unreadable": ("warning", "publish the object again"),
     "nrt-no-zone": ("warning", "write a zone of type Node for each NUMA node"),
     "nrt-no-costs": ("note", None),  # costs are optional
     "nrt-cost-unknown": ("note", None),  # readers ignore the cost

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import NAMES_OF_PODS, Command, Decorator, Given, flag, with_options
+from numalign.cli.options import NAMES_OF_PODS, Command, Decorator, Given, flag, kubelet_options, with_options
 from numalign.tasks.cluster import ClusterRequest
+from numalign.tasks.requests import KubeletRequest
 
 allow_outside_option: Decorator = flag(
     "--allow-outside", is_flag=True, help="let a cluster file name files outside its folder"
 )
 
-
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
     flag(
         "--cluster",
         metavar="CLUSTER",
-        help="cluster file, kubectl dump, or folder of snapshots",
+        multiple=True,
+        help="cluster files, kubectl dumps, folders of snapshots",
     ),
     flag(
         "--state",
@@ -38,25 +39,35 @@ def cluster_request(kwargs: dict[str, object]) -> ClusterRequest | None:
     cluster, state, machines, outside = (
         kwargs.pop(name) for name in ("cluster", "state", "machine_of", "allow_outside")
     )
-    if cluster is None and state is None:
+    if not cluster and state is None:
         return None
     return ClusterRequest(
-        cluster if isinstance(cluster, str) else None,
+        cluster if isinstance(cluster, tuple) else (),
         state if isinstance(state, str) else None,
         machines if isinstance(machines, tuple) else (),
         allow_outside=outside is True,
     )
 
 
+def with_kubelet(request: ClusterRequest, kubelet: KubeletRequest) -> ClusterRequest:
+    """Give the machines of `--machine-of` their kubelets' settings."""
+    if kubelet != KubeletRequest() and not request.machine_of:
+        raise click.UsageError(
+            "kubelet settings are for the machines of --machine-of; fix: add --machine-of LABEL=VALUE:MACHINE"
+        )
+    return request._replace(kubelet=kubelet)
+
+
 def cluster_options(function: Command) -> Command:
     """Add the flags that name a cluster; the command gets them as one argument, `request`."""
 
     def gather(given: Given) -> None:
-        given["request"] = cluster_request(given)
-        if given["request"] is None:
+        request = cluster_request(given)
+        if request is None:
             raise click.UsageError("no cluster given; fix: add --cluster FILE or --state FILE")
+        given["request"] = with_kubelet(request, given.pop("kubelet"))
 
-    return with_options(function, CLUSTER_OPTIONS, gather)
+    return with_options(function, (*CLUSTER_OPTIONS, kubelet_options), gather)
 
 
 def pods_of_cluster(*, counted: bool) -> Decorator:

@@ -271,7 +271,7 @@ def _machine_file(folder: str, node: str, nrt: str) -> str:
     from numalign.sources.machine.dump import to_yaml
     from numalign.tasks.cluster import ClusterRequest, load_cluster
 
-    loaded = load_cluster(ClusterRequest(_write(folder, "nrt.json", nrt)))
+    loaded = load_cluster(ClusterRequest((_write(folder, "nrt.json", nrt),)))
     session = loaded.fleet.nodes[0].session if loaded.fleet.nodes else None
     if session is None:
         raise InputError("its topology object does not describe a machine", f"node {node}")
@@ -322,7 +322,7 @@ def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitSt
     from numalign.tasks.nodes import list_nodes
 
     with _dump(_kubectl(context, kubeconfig, verbose)) as path:
-        show(nodes_document(list_nodes(load_cluster(ClusterRequest(path)).fleet)))
+        show(nodes_document(list_nodes(load_cluster(ClusterRequest((path,))).fleet)))
     return ExitStatus.DONE
 
 

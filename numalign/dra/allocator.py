@@ -60,14 +60,14 @@ def allocate(
     except GaveUpError:
         return Outcome(gave_up=True, work=selection.cost // COST_OF_WORK)
     except AllocationError as error:
-        return Outcome(error=str(error), error_at=error.key, work=selection.cost // COST_OF_WORK)
+        return _failed(error, error.key, 0, selection.cost // COST_OF_WORK)
     search = _Search(claims, wanted, pools, used, features, selection, work)
     try:
         done = search.run()
     except GaveUpError:
         return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps, work=search.spent())
     except AllocationError as error:
-        return Outcome(error=str(error), error_at=search.at, steps=search.steps, work=search.spent())
+        return _failed(error, search.at, search.steps, search.spent())
     if not done:
         if any(pool.invalid for pool in pools) and features.release != "1.34":
             return Outcome(
@@ -81,6 +81,11 @@ def allocate(
         claim_allocation(node, index, claim, wanted, search.taken[index]) for index, claim in enumerate(claims)
     )
     return Outcome(claims=results, steps=search.steps, work=search.spent(), chosen=search.chosen)
+
+
+def _failed(error: AllocationError, at: RequestKey | None, steps: int, work: int) -> Outcome:
+    """Fail for good: all but "nothing fits on this node" ends the scheduling cycle of the pod (D-50)."""
+    return Outcome(error=str(error), ends_cycle=True, selector=error.selector, error_at=at, steps=steps, work=work)
 
 
 class _Found(Enum):
@@ -318,7 +323,7 @@ class _Search:
             return "taint"
         consumed: Mapping[str, Quantity] = {}
         if self._features.consumable:
-            taken = taken_of(device, wanted.request.capacity)
+            taken = taken_of(device, wanted.request.capacity, mended=self._features.mended)
             if taken is None or not fits(device, taken, self._amounts.get(identity, {})):
                 return "capacity"
             consumed = taken

@@ -53,7 +53,7 @@ def constraint(written: Written, features: Features) -> Constraint | None:
     """Make a constraint; None for a kind that is not known."""
     if written.match is not None:
         if features.copy == "experimental" and features.list_constraints:
-            return MatchLists(written, written.match)
+            return MatchLists(written, written.match, features)
         return Match(written, written.match)
     if written.distinct is not None:
         return Distinct(written, written.distinct, features)
@@ -125,18 +125,27 @@ def _is_odd(attribute: Attribute) -> bool:
 class MatchLists(_Counting):
     """`matchAttribute` with sets: what all devices have in common must not become empty (D-17).
 
-    Stepping back does not widen the set again while other devices remain: a quirk, kept.
+    Until 1.37 stepping back does not widen the set again while other devices remain: a quirk, kept.
     """
 
-    _common: frozenset[tuple[str, object]]
+    def __init__(self, written: Written, name: str, features: Features) -> None:
+        super().__init__(written, name)
+        self._mended = features.mended
+        self._common: list[frozenset[tuple[str, object]]] = []
+        """What the devices so far have in common, after each of them."""
 
     def _joins(self, found: Attribute) -> bool:
         values = _value_set(found)
-        common = values if self._count == 0 else self._common & values
+        common = values if self._count == 0 else self._common[-1] & values
         if self._count and not common:
             return False
-        self._common = common
+        self._common.append(common)
         return True
+
+    def _give_up(self, request: RequestName) -> None:
+        super()._give_up(request)
+        if self._mended:
+            self._common.pop()
 
 
 def _value_set(attribute: Attribute) -> frozenset[tuple[str, object]]:

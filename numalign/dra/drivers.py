@@ -14,7 +14,7 @@ from numalign.values import NamedTuple
 Kind = Literal["cpu", "gpu", "memory", "nic"]
 
 STANDARD_NUMA: Final = "resource.kubernetes.io/numaNode"
-"""The standard name, from 1.37 on (KEP-6072)."""
+"""The standard name, from 1.37 on (KEP-6072); gpu.nvidia.com 0.5.0 and dra.cpu publish it already."""
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
 PCI_ADDRESSES: Final = (PCI_BUS_ID, "dra.net/pciAddress", "pcieBusID")
@@ -59,14 +59,14 @@ DRIVERS: Final[Mapping[str, Driver]] = {
         Driver(
             "dra.cpu",
             "cpu",
-            ("dra.cpu/numaNodeID", "dra.net/numaNode"),
+            ("dra.cpu/numaNodeID", "dra.net/numaNode", STANDARD_NUMA),
             pcie_root=False,
             classes=(_class("dra.cpu", "dra.cpu"),),
         ),
         Driver(
             "gpu.nvidia.com",
             "gpu",
-            (),
+            (STANDARD_NUMA,),
             pcie_root=True,
             resources=("nvidia.com/gpu",),
             classes=(_class("gpu.nvidia.com", "gpu.nvidia.com", "device.attributes['gpu.nvidia.com'].type == 'gpu'"),),

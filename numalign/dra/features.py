@@ -23,7 +23,7 @@ _DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
     "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
     "1.35": frozenset({"admin_access", "prioritized_list", "status"}),
     "1.36": _SINCE_1_36,
-    "1.37": _SINCE_1_36 | {"taint_rules"},
+    "1.37": _SINCE_1_36 | {"lists", "taint_rules"},
 }
 """Release -> fields of `Features` that are on by default."""
 
@@ -53,7 +53,7 @@ class Features(NamedTuple):
 
     @property
     def mended(self) -> bool:
-        """Whether counters are kept for each driver and values for each device (docs/rules/kubelet-1.37.md 11)."""
+        """Whether the quirks that 1.37 mends are gone (docs/rules/kubelet-1.37.md 11)."""
         return self.release not in (*UNTIL_1_35, "1.36")
 
     @property

@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
+from numalign.dra.cel.device import most_cost
+from numalign.dra.cel.errors import CompileError
+from numalign.dra.cel.values import COST_LIMIT
 from numalign.dra.constraints import RequestName, covers, lookup
 from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver, is_place_name
 from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection
@@ -24,7 +27,7 @@ _DRIVER: Final = re.compile(r"""device\.driver\s*==\s*(["'])([^"']+)\1""")
 class ClaimFinding(NamedTuple):
     """One thing in a claim that cannot work."""
 
-    code: Literal["claim-attribute", "claim-class", "claim-devices"]
+    code: Literal["claim-attribute", "claim-class", "claim-devices", "claim-selector"]
     message: str
     advice: str
     effect: Effect
@@ -51,7 +54,14 @@ def driver_of_class(name: str, classes: Mapping[str, DeviceClass]) -> str | None
 
 
 def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass]) -> Iterator[ClaimFinding]:
-    """Judge a claim by what is known of drivers."""
+    """Judge a claim by what is known of drivers, and its selectors as the API server does."""
+    for message in too_complex(claim):
+        yield ClaimFinding(
+            "claim-selector",
+            message,
+            "compare with ==, startsWith or contains, or read the attribute directly",
+            "impossible",
+        )
     for written in claim.constraints:
         if written.match is None:
             continue
@@ -64,6 +74,21 @@ def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass]) -> Iterator[Cla
                 named.setdefault(driver, name.main)
         if named:
             yield _never(written, named, _common(claim, written, classes))
+
+
+def too_complex(claim: Claim) -> Iterator[str]:
+    """Say which selectors the API server rejects by their static cost (D-51)."""
+    for name, form in requests_of(claim):
+        for index, text in enumerate(form.selectors):
+            try:
+                cost = most_cost(text or "true")
+            except CompileError:
+                continue  # whoever evaluates it says what is wrong
+            if cost > COST_LIMIT:
+                yield (
+                    f"request {name.alternative or name.main}, selector {index}: the API server rejects it, "
+                    f"its cost may exceed {COST_LIMIT:,}: {text}"
+                )
 
 
 def _never(written: Constraint, named: Mapping[str, str], common: Sequence[str]) -> ClaimFinding:
@@ -103,7 +128,14 @@ def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass
     known = [DRIVERS[one] for one in drivers if one is not None and one in DRIVERS]
     if len(known) < len(drivers) or not known:
         return []
-    names = set.intersection(*({*one.numa, PCIE_ROOT} if one.pcie_root else set(one.numa) for one in known))
+    counts: dict[str | None, int] = {}
+    for name, form in requests_of(claim):
+        if covers(written, name):
+            driver = driver_of_class(form.device_class, classes)
+            counts[driver] = counts.get(driver, 0) + (2 if form.mode == "All" else form.number)
+    # Behind one PCIe root there is one device of a kind, or few: several are matched by their NUMA node.
+    rooted = {PCIE_ROOT} if max(counts.values()) < 2 else set()
+    names = set.intersection(*({*one.numa, *rooted} if one.pcie_root else set(one.numa) for one in known))
     return sorted(names, key=lambda name: (name != PCIE_ROOT, name))
 
 

@@ -147,12 +147,13 @@ class Planner(NamedTuple):
                 raise AllocationError(f"{where}: asks for all devices, but resource pool {pool} is currently {why}")
             for candidate in candidates(pool):
                 if self.selection.selects(candidate, key, wanted.request, wanted.class_, claim.full_name):
-                    if self.features.consumable and not self._has_capacity(candidate, wanted.request):
+                    droppable = self.features.consumable and not self.features.mended
+                    if droppable and not self._has_capacity(candidate, wanted.request):
                         continue
                     yield candidate
 
     def _has_capacity(self, candidate: Candidate, request: DeviceRequest) -> bool:
-        taken = taken_of(candidate.device, request.capacity)
+        taken = taken_of(candidate.device, request.capacity, mended=self.features.mended)
         return taken is not None and fits(candidate.device, taken, self.usage.amounts.get(candidate.identity, {}))
 
 

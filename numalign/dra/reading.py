@@ -324,7 +324,7 @@ read_class: Final = _reader(
     _api(
         DeviceClass,
         inside("metadata", _must("name")),
-        inside("spec", _each("selectors", _SELECTOR), _CONFIG),
+        inside("spec", _each("selectors", _SELECTOR), _CONFIG, _word("extendedResourceName", "extended_resource")),
     )
 )
 """Read a DeviceClass."""

@@ -67,6 +67,10 @@ class Outcome(NamedTuple):
     """What each claim gets, if all get something."""
     error: str = ""
     """The allocator's error."""
+    ends_cycle: bool = False
+    """Whether the error ends the scheduling of the pod, so that it goes to no node at all (D-50)."""
+    selector: str = ""
+    """The expression that the error is about; empty: it is about none."""
     error_at: RequestKey | None = None
     """The request that the error is about; None: it is about none."""
     stuck: Rejections | None = None

@@ -38,9 +38,15 @@ class AllocationError(Exception):
 
     Attributes:
         key: the request it is about; None while nobody has said.
+        selector: the expression it is about; empty: it is about none.
     """
 
     key: RequestKey | None = None
+
+    def __init__(self, message: str = "", selector: str = "") -> None:
+        """Say what is wrong."""
+        super().__init__(message)
+        self.selector = selector
 
 
 class GaveUpError(AllocationError):
@@ -96,7 +102,7 @@ class Selection:
                 answer, cost = selector.matches(value)
             except EvaluationError as error:
                 self.cost += error.cost
-                raise AllocationError(f"{place}: CEL runtime error: {error}") from None
+                raise AllocationError(f"{place}: CEL runtime error: {error}", text or "") from None
             self.cost += cost
             if not answer:
                 return False
@@ -113,7 +119,7 @@ class Selection:
         except CompileError as error:
             line, column = line_and_column(text, error.position)
             raise AllocationError(
-                f"{place}: CEL compile error: compilation failed: ERROR: <input>:{line}:{column}: {error.message}"
+                f"{place}: CEL compile error: compilation failed: ERROR: <input>:{line}:{column}: {error.message}", text
             ) from None
 
     def _value(self, candidate: Candidate) -> DeviceValue:

@@ -6,40 +6,46 @@ See docs/rules/dra.md D-6, D-12, D-12a, D-13.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from numalign.dra.pools import Pool
 from numalign.dra.values import Capacity, Claim, Device, DeviceID, RequestPolicy
-from numalign.model.quantity import Quantity, from_int, value
+from numalign.model.quantity import NANO, Quantity, from_int, value
 from numalign.values import NamedTuple
 
+MAX_AMOUNT: Final = 2**63 * NANO
+"""From this on 1.37 refuses an amount, as below 0."""
 Capacities = Mapping[str, int]
 """Capacity -> amount in billionths."""
 
 
-def consumed(asked: Quantity | None, capacity: Capacity) -> Quantity:
-    """Give what a request takes: the amount asked for, rounded as the policy says (D-13, D-13a)."""
+def consumed(asked: Quantity | None, capacity: Capacity, *, mended: bool = False) -> Quantity:
+    """Give what a request takes: the amount asked for, rounded as the policy says (D-13, D-13a; 1.37 has fractions)."""
     policy = capacity.policy
     if asked is None:
         return policy.default if policy is not None and policy.default is not None else capacity.value
     if policy is None:
         return asked
     if policy.has_range and policy.minimum is not None:
-        return _rounded(asked, policy.minimum, policy.step)
+        return _rounded(asked, policy.minimum, policy.step, mended=mended)
     larger = [one for one in policy.valid_values if one.nano >= asked.nano]
     return min(larger, key=lambda one: one.nano) if larger else asked
 
 
-def _rounded(asked: Quantity, minimum: Quantity, step: Quantity | None) -> Quantity:
+def _rounded(asked: Quantity, minimum: Quantity, step: Quantity | None, *, mended: bool) -> Quantity:
     if asked.nano <= minimum.nano:
         return minimum
     if step is None or not value(step):
         return asked
+    if mended:
+        steps = -(-(asked.nano - minimum.nano) // step.nano)
+        return asked._replace(nano=minimum.nano + steps * step.nano, int64=None)
     start, width = value(minimum), value(step)
     steps = -(-(value(asked) - start) // width)
     return from_int(start + steps * width, asked.format)
 
 
-def violates(amount: Quantity, policy: RequestPolicy | None) -> bool:
+def violates(amount: Quantity, policy: RequestPolicy | None, *, mended: bool = False) -> bool:
     """Tell whether a policy refuses a rounded amount. The default is never refused."""
     if policy is None or (policy.default is not None and policy.default.nano == amount.nano):
         return False
@@ -47,29 +53,35 @@ def violates(amount: Quantity, policy: RequestPolicy | None) -> bool:
         if policy.maximum is not None and amount.nano > policy.maximum.nano:
             return True
         if policy.step is not None and policy.minimum is not None and value(policy.step):
+            if mended:
+                return bool((amount.nano - policy.minimum.nano) % policy.step.nano)
             return bool((value(amount) - value(policy.minimum)) % value(policy.step))
         return False
     return bool(policy.valid_values) and all(one.nano != amount.nano for one in policy.valid_values)
 
 
-def taken_of(device: Device, asked: Mapping[str, Quantity] | None) -> dict[str, Quantity] | None:
+def taken_of(
+    device: Device, asked: Mapping[str, Quantity] | None, *, mended: bool = False
+) -> dict[str, Quantity] | None:
     """Give what a request takes of each capacity of a device; None if the device cannot serve it at all."""
     wanted = asked or {}
+    if mended and any(not 0 <= amount.nano < MAX_AMOUNT for amount in wanted.values()):
+        return None
     if any(name not in device.capacity for name in wanted):
         return None
     if not device.shared:
-        fits = all(not _is_over(amount, device.capacity[name]) for name, amount in wanted.items())
+        fits = all(not _is_over(amount, device.capacity[name], mended) for name, amount in wanted.items())
         return {} if fits else None
-    found = {name: consumed(wanted.get(name), capacity) for name, capacity in device.capacity.items()}
-    if any(violates(amount, device.capacity[name].policy) for name, amount in found.items()):
+    found = {name: consumed(wanted.get(name), one, mended=mended) for name, one in device.capacity.items()}
+    if any(violates(amount, device.capacity[name].policy, mended=mended) for name, amount in found.items()):
         return None
     return found
 
 
-def _is_over(asked: Quantity, capacity: Capacity) -> bool:
+def _is_over(asked: Quantity, capacity: Capacity, mended: bool) -> bool:
     """Tell whether a device that is taken whole has less than what is asked for, or refuses the amount."""
-    amount = consumed(asked, capacity)
-    return amount.nano > capacity.value.nano or violates(amount, capacity.policy)
+    amount = consumed(asked, capacity, mended=mended)
+    return amount.nano > capacity.value.nano or violates(amount, capacity.policy, mended=mended)
 
 
 def fits(device: Device, taken: Mapping[str, Quantity], used: Capacities) -> bool:

@@ -163,6 +163,8 @@ class DeviceClass(NamedTuple):
     selectors: tuple[str | None, ...] = ()
     """Expressions; None for a selector that is no CEL."""
     config: tuple[Config, ...] = ()
+    extended_resource: str = ""
+    """The resource of a pod's requests that its devices serve, too (D-53); empty: only the one named by the class."""
 
 
 class DeviceRequest(NamedTuple):

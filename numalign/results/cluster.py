@@ -64,6 +64,10 @@ class NodeAnswer(NamedTuple):
     """The chosen scheduler's sum of scores."""
     by_claims: bool = False
     """Whether the node lacks devices for the pod's claims, of which no kubelet knows."""
+    ends_cycle: bool = False
+    """Whether that is an error that ends the scheduling of the pod: it goes to no node (docs/rules/dra.md D-50)."""
+    by_pods: bool = False
+    """Whether affinity or spreading among the pods that are there keeps the pod away, at which no kubelet looks."""
     cause: KnownCause | None = None
     """Why the chosen scheduler and the kubelet disagree; None: they agree, or nobody looked."""
 
@@ -91,6 +95,12 @@ class ScheduledPod(NamedTuple):
     """What it holds by claim on its node, judged beside what the kubelet gives; None: nothing, or nobody looked."""
     preemption: Preemption | None = None
     """Where it would fit, and without which pods, as the scheduler would evict them; None: it would evict none."""
+    ended_by: str | None = None
+    """The node with the error that ended its scheduling; None: there was none."""
+    gates: tuple[str, ...] = ()
+    """Its scheduling gates: with one no scheduler looks at it."""
+    not_judged: tuple[str, ...] = ()
+    """What kube-scheduler looks at and numalign cannot."""
 
     @property
     def chosen(self) -> NodeAnswer | None:

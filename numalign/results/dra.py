@@ -78,8 +78,13 @@ class ClaimsCheck(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether some node has everything."""
-        return not self.absent and any(node.fits for node in self.nodes)
+        """Whether some node has everything, and none ends the attempt with an error (docs/rules/dra.md D-50)."""
+        return not self.absent and self.ended is None and any(node.fits for node in self.nodes)
+
+    @property
+    def ended(self) -> NodeCheck | None:
+        """The first node whose error ends the scheduling of the pod: it goes to no node, whoever fits."""
+        return next((node for node in self.nodes if node.outcome.ends_cycle), None)
 
 
 class DraCheckResult(NamedTuple):

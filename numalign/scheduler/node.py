@@ -39,6 +39,13 @@ class ClusterNode(NamedTuple):
     placed: tuple[PlacedPod, ...] = ()
     """KAI's records of the pods on it."""
     exporter: ExporterConfig = ExporterConfig()
+    unplaced: tuple[Pod, ...] = ()
+    """The pods bound to it, where it has no session that knows them."""
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods bound to it, as far as they are known one by one."""
+        return self.session.pods if self.session is not None else self.unplaced
 
 
 class Fleet(NamedTuple):
@@ -96,6 +103,7 @@ def look(node: ClusterNode) -> Hashable:
     return (
         tuple(sorted(totals.allocatable.items())),
         tuple(sorted(totals.used.items())),
+        tuple(sorted(totals.beyond.items())),
         totals.pods,
         totals.unjudged,
         node.taints,
@@ -141,5 +149,6 @@ def lacking(node: ClusterNode, pods: Iterable[Pod]) -> tuple[str, ...]:
         for container in pod.containers
         for name, amount in container.requests.items()
         if amount.nano and is_extended(name) and name not in there
+        if (container.name, name) not in pod.status.claimed
     }
     return tuple(asked)

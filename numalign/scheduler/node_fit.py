@@ -5,11 +5,12 @@ This is all that a topology-unaware scheduler knows, and what every scheduler ch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
-from numalign.scheduler.request import PodRequest, node_level
+from numalign.scheduler.request import PodRequest, node_level, scored_beyond
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import MAX_SCORE, PASS, Verdict
 from numalign.values import NamedTuple
@@ -30,13 +31,17 @@ class NodeTotals(NamedTuple):
     """How many they are."""
     unjudged: frozenset[str] = frozenset()
     """Resources of which nobody said how much there is; they are not judged."""
+    beyond: Mapping[str, int] = {}
+    """What the score counts for those pods beyond what they ask."""
 
     def with_pod(self, pod: PodRequest, sign: int = 1) -> NodeTotals:
         """Add a pod (sign 1) or take one off (sign -1)."""
         used = dict(self.used)
         for name, amount in node_level(pod).items():
             used[name] = used.get(name, 0) + sign * amount
-        return self._replace(used=used, pods=self.pods + sign)
+        more = scored_beyond(pod)
+        beyond = {**self.beyond, **{name: self.beyond.get(name, 0) + sign * more[name] for name in more}}
+        return self._replace(used=used, pods=self.pods + sign, beyond=beyond)
 
 
 def check_totals(totals: NodeTotals, pod: PodRequest) -> Verdict:
@@ -59,11 +64,11 @@ def check_totals(totals: NodeTotals, pod: PodRequest) -> Verdict:
 
 def score(totals: NodeTotals, pod: PodRequest, strategy: NodeStrategy = "LeastAllocated") -> int:
     """Score a machine from 0 to 100 by what would be left, or used, of its CPU and memory."""
-    asked = node_level(pod)
+    asked, beyond = node_level(pod), scored_beyond(pod)
     points = 0
     for name in SCORED:
         capacity = totals.allocatable.get(name, 0)
-        used = totals.used.get(name, 0) + asked.get(name, 0)
+        used = sum(one.get(name, 0) for one in (totals.used, totals.beyond, asked, beyond))
         if 0 < capacity >= used:
             points += (capacity - used if strategy == "LeastAllocated" else used) * MAX_SCORE // capacity
     return points // len(SCORED)

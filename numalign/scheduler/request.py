@@ -6,10 +6,11 @@ Equal pods give equal values: `PodRequest` has no name in it, so it is also the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from numalign.model.pod import ContainerKind, Pod, QoS
-from numalign.model.quantity import Quantity
-from numalign.model.resources import CPU, is_memory
+from numalign.model.quantity import NANO, Quantity
+from numalign.model.resources import CPU, MEMORY, is_memory
 from numalign.scheduler.resources import Amounts, is_native, is_whole
 from numalign.values import NamedTuple
 
@@ -51,9 +52,16 @@ class PodRequest(NamedTuple):
 def read_request(pod: Pod) -> PodRequest:
     """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
     containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
+    if pod.status.claimed:  # resources that the node's claims give are none of the node (docs/rules/dra.md D-53)
+        containers = tuple([_without(one, pod.status.claimed) for one in containers])
     level = {**pod.level.limits, **pod.level.requests} if pod.level else {}
     counted = None if pod.counted is None else tuple(sorted(pod.counted.items()))
     return PodRequest(pod.qos, containers, _items(pod.overhead), _items(level), counted)
+
+
+def _without(container: ContainerRequest, claimed: frozenset[tuple[str, str]]) -> ContainerRequest:
+    kept = [(name, amount) for name, amount in container.items if (container.name, name) not in claimed]
+    return container._replace(items=tuple(kept))
 
 
 def _items(quantities: Mapping[str, Quantity]) -> Items:
@@ -102,6 +110,31 @@ def node_level(pod: PodRequest) -> dict[str, int]:
         total[name] = max(total.get(name, 0), peak)
     total.update(pod.level)
     return add(total, pod.overhead)
+
+
+SCORED_BY_DEFAULT: Final = {CPU: NANO // 10, MEMORY: 200 * 2**20 * NANO}
+"""What kube-scheduler's score counts for a container that has no such request at all: 100m and 200Mi (2.5)."""
+
+
+def scored_beyond(pod: PodRequest) -> dict[str, int]:
+    """Give what kube-scheduler's score counts for a pod beyond its requests (2.5); pod-level requests need none."""
+    if pod.counted is not None:  # the sum for its status takes the place of its requests
+        return {}
+    lacking = [
+        name
+        for name in SCORED_BY_DEFAULT
+        if all(name != known for known, _ in pod.level)
+        and any(all(name != known for known, _ in one.items) for one in pod.containers)
+    ]
+    if not lacking:
+        return {}
+    filled = [
+        one._replace(items=(*one.items, *[(name, SCORED_BY_DEFAULT[name]) for name in lacking if name not in known]))
+        for one in pod.containers
+        for known in [one.amounts]
+    ]
+    asked, counted = node_level(pod), node_level(pod._replace(containers=tuple(filled)))
+    return {name: counted[name] - asked.get(name, 0) for name in lacking}
 
 
 def add(total: dict[str, int], items: Items) -> dict[str, int]:

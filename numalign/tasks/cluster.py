@@ -16,6 +16,7 @@ from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.node import collect
 from numalign.kubelet.setup import Setup
+from numalign.scheduler.config import SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.sources.cluster import dump, file, fleet, state, state_dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
@@ -46,14 +47,16 @@ _MAX_MACHINE_BYTES: Final = 1 << 20
 class ClusterRequest(NamedTuple):
     """Which cluster is meant."""
 
-    cluster: str | None
-    """A file, a folder, or `-`; None: the state's."""
+    clusters: tuple[str, ...]
+    """Files, folders, or `-`, joined; none: the state's."""
     state: str | None = None
     """A file that keeps the cluster."""
     machine_of: tuple[str, ...] = ()
     """`LABEL=VALUE:MACHINE`: what the nodes with a label are made of."""
     allow_outside: bool = False
     """A cluster file may name files outside of its folder."""
+    kubelet: KubeletRequest = KubeletRequest()
+    """Settings of the kubelets on the machines of `machine_of`."""
 
 
 class LoadedCluster(NamedTuple):
@@ -81,19 +84,19 @@ def load_cluster(request: ClusterRequest, change: state_file.OpenState | None = 
         document = change.document if change else state_file.read_state(request.state, state_dump.KIND)
         if document is not None:
             return _of(state.read_cluster_state(document, request.state), request.state)
-    if request.cluster is None:
+    if not request.clusters:
         raise InputError("the state is empty; fix: add --cluster FILE", request.state or "--cluster")
-    if request.cluster != "-" and _is_folder(request.cluster):
-        loaded = [
-            (path, load_file_nodes(path, request.machine_of, request.allow_outside))
-            for path in files_of(request.cluster)
-        ]
+    if len(request.clusters) > 1 or (request.clusters[0] != "-" and _is_folder(request.clusters[0])):
+        if request.clusters.count("-") > 1:
+            raise InputError("standard input can be read only once; fix: give - once", "--cluster -")
+        files = [file for path in request.clusters for file in (files_of(path) if _is_folder(path) else (path,))]
+        loaded = [(path, load_file_nodes(path, request._replace(clusters=(path,), state=None))) for path in files]
         notices = tuple([notice for _, one in loaded for notice in one.notices])
-        return LoadedCluster(merged((path, one.fleet) for path, one in loaded), request.cluster, notices)
-    if request.cluster.endswith(ARCHIVES):
-        return load_one_node(request.cluster, None, KubeletRequest(), PodsRequest(()))
-    built = _read(request.cluster, _labelled(request.machine_of), outside=request.allow_outside)
-    return _of(built, request.cluster)
+        return LoadedCluster(merged((path, one.fleet) for path, one in loaded), ", ".join(request.clusters), notices)
+    (cluster,) = request.clusters
+    if cluster.endswith(ARCHIVES):
+        return load_one_node(cluster, None, KubeletRequest(), PodsRequest(()))
+    return _of(_read(cluster, _labelled(request), outside=request.allow_outside), cluster)
 
 
 def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest) -> LoadedCluster:
@@ -149,13 +152,12 @@ def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
     return tuple(found)
 
 
-def load_file_nodes(path: str, machine_of: tuple[str, ...] = (), allow_outside: bool = False) -> LoadedCluster:
+def load_file_nodes(path: str, request: ClusterRequest | None = None) -> LoadedCluster:
     """Read one file: a cluster file, objects, a state, a snapshot, or a machine.
 
     Args:
         path: the file.
-        machine_of: as of a `ClusterRequest`.
-        allow_outside: as of a `ClusterRequest`.
+        request: how its nodes are read; None: as they are.
 
     Raises:
         NumalignError: as `load_cluster`, or as the reading of a node.
@@ -165,7 +167,7 @@ def load_file_nodes(path: str, machine_of: tuple[str, ...] = (), allow_outside: 
     if _is_machine(path):
         built = fleet.read_machines([path])
         return LoadedCluster(built.fleet, path, built.notices)
-    return load_cluster(ClusterRequest(path, machine_of=machine_of, allow_outside=allow_outside))
+    return load_cluster((request or ClusterRequest(()))._replace(clusters=(path,)))
 
 
 def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -195,14 +197,16 @@ def _is_machine(path: str) -> bool:
 
 
 def merged(fleets: Iterable[tuple[str, Fleet]]) -> Fleet:
-    """Put the nodes of several files together; how the scheduler is set is the first file's to say.
+    """Put the nodes of several files together; the scheduler is set by the first file that says anything of it.
 
     Raises:
         InputError: two files have a node of one name, or there is no file.
     """
-    nodes, first = {}, None
+    nodes: dict[str, ClusterNode] = {}
+    first = None
     for path, one in fleets:
-        first = first or one
+        if first is None or (first.scheduler, first.timing) == (SchedulerConfig(), Timing()):
+            first = one
         for node in one.nodes:
             if node.name in nodes:
                 raise InputError(f'duplicate node "{node.name}" in another file', path)
@@ -218,7 +222,7 @@ def load_pods_for(names: tuple[str, ...], into: Fleet, copies: int | None = None
     Raises:
         InputError: a pod the API server would refuse, an input without a pod, or a name that is taken.
     """
-    there = tuple([pod for node in into.nodes if node.session for pod in node.session.pods])
+    there = tuple([pod for node in into.nodes for pod in node.pods])
     return load_pods(PodsRequest(names, replicas=copies), there)
 
 
@@ -279,13 +283,13 @@ def _is_folder(name: str) -> bool:
     return "\0" not in name and os.path.isdir(name)
 
 
-def _labelled(texts: tuple[str, ...]) -> tuple[LabelledMachine, ...]:
+def _labelled(request: ClusterRequest) -> tuple[LabelledMachine, ...]:
     """Read `LABEL=VALUE:MACHINE`."""
     found = []
-    for text in texts:
+    for text in request.machine_of:
         label, equals, rest = text.partition("=")
         value, colon, machine = rest.partition(":")
         if not (label and equals and colon and machine):
             raise InputError(f'expected LABEL=VALUE:MACHINE, got "{text}"', "--machine-of")
-        found.append(LabelledMachine(label, value, load_setup(machine, KubeletRequest()).setup))
+        found.append(LabelledMachine(label, value, load_setup(machine, request.kubelet).setup))
     return tuple(found)

@@ -8,15 +8,19 @@ from typing import Final
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
 from numalign.dra.features import Features, asked_features, newest_of
+from numalign.dra.lint import too_complex
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Placed, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
+from numalign.kubelet.fit import predicates
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, parse_version
+from numalign.model.pod import Pod
 from numalign.model.words import few_of
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
+from numalign.scheduler.node_filters import WRONG_LABELS
 from numalign.sources.cluster.claims import Given, read_objects, read_slices
 from numalign.values import NamedTuple
 from numalign.worlds.pod_claims import Allocating, device_got, elsewhere, references
@@ -48,6 +52,9 @@ def check_claims(request: DraRequest) -> DraCheckResult:
     """
     dump = read_slices(request.slices, request.names)
     given = read_objects(request.names, pods=True)
+    for placed in (*given.objects.claims.values(), *given.objects.templates.values()):
+        for message in too_complex(placed.claim):
+            raise InputError(message, placed.origin)
     objects = given.objects.over(dump)
     release = request.release or newest_of(objects.nodes)
     asked = asked_features(release, request.gates)
@@ -90,6 +97,12 @@ class _Unit(NamedTuple):
     origin: str
     claims: tuple[Claim, ...]
     absent: tuple[str, ...] = ()
+    pod: Pod | None = None
+    """What they are of; None: of no pod."""
+
+    def may_go(self, node: Node) -> bool:
+        """Whether the pod's selectors allow a node, as far as its labels are known."""
+        return self.pod is None or not node.labels or predicates.matches_node(self.pod, node.labels, node.name)
 
 
 def _units(given: Given, objects: ClaimObjects) -> Iterator[_Unit]:
@@ -108,6 +121,7 @@ def _units(given: Given, objects: ClaimObjects) -> Iterator[_Unit]:
                 origin=f"{carrier.document.name}:{carrier.document.line(carrier.path)}",
                 claims=tuple(one.claim for one in found if one.claim is not None),
                 absent=tuple(one.wanted for one in found if one.claim is None),
+                pod=pod,
             )
     for kind, known in (("ResourceClaim", given.objects.claims), ("ResourceClaimTemplate", given.objects.templates)):
         for key, first in known.items():
@@ -167,7 +181,14 @@ class _Tried:
         if unit.absent:
             return found
         seen: set[object] = set()
-        return found._replace(nodes=tuple(self._check_node(node, unit.claims, seen) for node in self._nodes))
+        return found._replace(
+            nodes=tuple(
+                self._check_node(node, unit.claims, seen)
+                if unit.may_go(node)
+                else NodeCheck(node.name, Outcome(error=WRONG_LABELS))
+                for node in self._nodes
+            )
+        )
 
     def attempt(self, node: Node) -> Attempt:
         """Give what an allocation on a node needs."""

@@ -95,7 +95,8 @@ class ClaimRules:
         seen = list(lint_claim(claim, objects.classes))
         if self._published:
             selection = Selection(Node(""), features(), self._cost_left)
-            seen = list(lint_claim_on(claim, objects.classes, objects.slices, selection))
+            known = [one for one in seen if one.code == "claim-selector"]
+            seen = [*known, *lint_claim_on(claim, objects.classes, objects.slices, selection)]
             self._cost_left = max(0, self._cost_left - selection.cost)
         for one in seen:
             yield Finding(one.message, one.advice, path, one.effect, code=one.code)

@@ -10,18 +10,20 @@ from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit import predicates
 from numalign.model.pod import Pod
 from numalign.results.cluster import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
-from numalign.scheduler import node_filters, node_fit
-from numalign.scheduler.attempt import Judgement, attempt
+from numalign.scheduler import neighbours, node_filters, node_fit
+from numalign.scheduler.attempt import Attempt, Judgement, attempt
 from numalign.scheduler.causes import cause
 from numalign.scheduler.config import CacheConfig, Kind, SchedulerConfig
 from numalign.scheduler.disagreement import Case
 from numalign.scheduler.kai import records
 from numalign.scheduler.kai.records import PlacedPod
+from numalign.scheduler.neighbours import Check, Checks
 from numalign.scheduler.node import ClusterNode, Fleet, lacking, look, needs_name, published, with_pod
 from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Seen, entry_of
+from numalign.scheduler.request import read_request
 from numalign.scheduler.schedulers import SCHEDULERS, surroundings
 from numalign.scheduler.verdict import PASS, Verdict
 from numalign.values import NamedTuple
@@ -84,6 +86,10 @@ class _Desk:
         self._fleet = fleet
         self._around = surroundings(config.kai, [(node.totals, published(node), node.placed) for node in fleet.nodes])
         self._seen = {node.name: self._look(node) for node in fleet.nodes}
+        self._avoiding = [
+            (pod, node) for node in fleet.nodes for pod in node.pods if neighbours.required(pod, "podAntiAffinity")
+        ]
+        """The pods there that keep others away, and their nodes."""
         self._attempts = 0
         self._start = 0
 
@@ -93,14 +99,28 @@ class _Desk:
 
     def schedule(self, pod: Pod) -> ScheduledPod:
         """Schedule one pod and bind it."""
+        gates = neighbours.gates(pod)
+        if gates:
+            return ScheduledPod(pod.name, pod.namespace, None, (), gates=gates)
         entry = entry_of(pod)
-        asking = _Asking(self._reading, entry, self._claims)
+        checks = neighbours.checks(pod, [(one.node, one.node.pods) for one in self._seen.values()], self._avoiding)
+        asking = _Asking(self._reading, entry, self._claims, checks)
         answers = {name: asking.answer(seen) for name, seen in self._seen.items()}
-        chosen = self._choose(answers)
+        tried = self._try(answers)
+        ended = next((name for name in tried.judgements if answers[name].ends_cycle), None)
+        chosen = tried.chosen if ended is None else None
         answers = self._with_causes(answers, chosen, entry)
-        if chosen is None:
-            return ScheduledPod(pod.name, pod.namespace, None, tuple(answers.values()), preemption=self._evicts(entry))
-        return ScheduledPod(pod.name, pod.namespace, chosen, tuple(answers.values()), self._bind(chosen, entry))
+        result = ScheduledPod(
+            name=pod.name,
+            namespace=pod.namespace,
+            node=chosen,
+            answers=tuple(answers.values()),
+            ended_by=ended,
+            not_judged=tuple(neighbours.not_judged(pod)),
+        )
+        if chosen is not None:
+            return result._replace(claims=self._bind(chosen, entry))
+        return result if ended is not None else result._replace(preemption=self._evicts(entry, checks))
 
     def _look(self, node: ClusterNode) -> _Seen:
         nrt = published(node)
@@ -109,7 +129,7 @@ class _Desk:
         seen = {name: one.see(config, beliefs[name]) for name, one in SCHEDULERS.items()}
         return _Seen(node, nrt, beliefs, seen, (look(node), *[one.key for one in seen.values()]))
 
-    def _choose(self, answers: Mapping[str, NodeAnswer]) -> str | None:
+    def _try(self, answers: Mapping[str, NodeAnswer]) -> Attempt[str]:
         """Choose among the nodes that are looked at (2.5)."""
         self._attempts += 1
         tried = attempt(
@@ -120,17 +140,19 @@ class _Desk:
             number=self._attempts,
         )
         self._start = tried.next_start
-        return tried.chosen
+        return tried
 
-    def _evicts(self, entry: PodEntry) -> Preemption | None:
-        """Ask whom the scheduler would evict for a pod that no node takes."""
+    def _evicts(self, entry: PodEntry, checks: Checks) -> Preemption | None:
+        """Ask whom the scheduler would evict for a pod that no node takes; never for its claims or neighbours."""
         if self._scheduler.preempt is None:
             return None
         nodes = []
+        claims = self._claims if self._claims is not None and self._claims.concerns(entry.pod) else None
         for seen in self._seen.values():
+            if not checks.passes(seen.node) or (claims is not None and claims.refusal(entry.pod, seen.node.name)):
+                continue
             belief = seen.beliefs[self.config.kind]
-            there = seen.node.session.pods if seen.node.session is not None else ()
-            pods = {one.full_name: _placed(seen.node, one, belief) for one in there}
+            pods = {one.full_name: _placed(seen.node, one, belief) for one in seen.node.pods}
             nodes.append(KnownNode(seen.node, belief, pods))
         return self._scheduler.preempt(self._scheduler, self._reading, nodes, entry)
 
@@ -141,7 +163,7 @@ class _Desk:
         result = dict(answers)
         for name in ordered:
             answer, seen = answers[name], self._seen[name]
-            if not answer.disagrees or answer.kubelet is None or answer.by_claims:
+            if not answer.disagrees or answer.kubelet is None or answer.by_claims or answer.by_pods:
                 continue
             key = seen.look, answer.feasible, answer.kubelet.admitted
             if key not in known and len(known) < MAX_CAUSES:
@@ -163,14 +185,22 @@ class _Desk:
     def _bind(self, name: str, pod: PodEntry) -> PodClaims | None:
         """Send a pod to a node; if its kubelet refuses, it takes no room there. Give what it holds by claim."""
         node = self._seen[name].node
-        outcome = admission.admit(node.session, pod.pod) if node.session is not None else None
         claims = None
         if self._claims is not None and self._claims.concerns(pod.pod):
-            claims = self._claims.take(pod.pod, name, outcome)
+            own = self._claims.on(pod.pod, node.totals.allocatable)
+            pod = pod._replace(pod=own, request=read_request(own))
+            outcome = admission.admit(node.session, own) if node.session is not None else None
+            claims = self._claims.take(own, name, outcome)
+        else:
+            outcome = admission.admit(node.session, pod.pod) if node.session is not None else None
         if outcome is not None and not outcome.admit:
             return None
         after = outcome.then if outcome is not None else None
         bound = with_pod(node, pod.request, after)
+        if after is None:
+            bound = bound._replace(unplaced=(*node.unplaced, pod.pod))
+        if neighbours.required(pod.pod, "podAntiAffinity"):
+            self._avoiding.append((pod.pod, bound))
         if self._around.rebuilds:
             bound = bound._replace(placed=(*bound.placed, self._record(name, pod, published(bound))))
         self._seen[name] = self._look(bound)
@@ -199,12 +229,13 @@ def _placed(node: ClusterNode, pod: Pod, belief: Belief) -> PodEntry:
 class _Asking:
     """Asks everybody about one pod; nodes that look equal are asked about once."""
 
-    def __init__(self, config: SchedulerConfig, pod: PodEntry, claims: ClaimDesk | None) -> None:
+    def __init__(self, config: SchedulerConfig, pod: PodEntry, claims: ClaimDesk | None, checks: Checks) -> None:
         self._config = config
         self._pod = pod.pod
         self._request = pod.request
         self._claims = claims if claims is not None and claims.concerns(pod.pod) else None
-        self._by_name = needs_name(pod.pod) or self._claims is not None
+        self._checks = checks
+        self._by_name = needs_name(pod.pod) or self._claims is not None or bool(checks)
         self._known: dict[Hashable, NodeAnswer] = {}
 
     def answer(self, seen: _Seen) -> NodeAnswer:
@@ -217,10 +248,13 @@ class _Asking:
         return known._replace(node=seen.node.name)
 
     def _ask(self, seen: _Seen) -> NodeAnswer:
-        node, request, config = seen.node, self._request, self._config
-        fit = node_filters.check_node(node, self._pod, request)
-        claims = self._claims.refusal(self._pod, node.name) if fit.passed and self._claims is not None else ""
-        fit = Verdict(False, claims) if claims else fit
+        node, request, config, pod = seen.node, self._request, self._config, self._pod
+        if self._claims is not None:
+            pod = self._claims.on(pod, node.totals.allocatable)
+        fit = self._fit(node, pod)
+        by_pods = fit in neighbours.BY_PODS
+        claims = self._claims.refusal(pod, node.name) if fit.passed and self._claims is not None else None
+        fit = Verdict(False, claims.text) if claims is not None else fit
         verdicts: dict[str, Verdict] = {}
         scores: dict[str, float] = {"node": node_fit.score(node.totals, request, config.node_score or "LeastAllocated")}
         for name, one in SCHEDULERS.items():
@@ -230,8 +264,8 @@ class _Asking:
                 scores[name] = float(one.score(config, seen.seen[name], request))
         verdict = None
         if node.session is not None:
-            outcome = admission.admit(node.session, self._pod)
-            verdict = kubelet_verdict(outcome, lacking(node, (self._pod,)) if outcome.admit else ())
+            outcome = admission.admit(node.session, pod)
+            verdict = kubelet_verdict(outcome, lacking(node, (pod,)) if outcome.admit else ())
         own = verdicts.get(config.kind, PASS)
         return NodeAnswer(
             node=node.name,
@@ -241,8 +275,21 @@ class _Asking:
             scores=scores,
             verdict=own if fit.passed else fit,
             points=scores["node"] * SCHEDULERS[config.kind].scores_nodes + scores.get(config.kind, 0),
-            by_claims=bool(claims),
+            by_claims=claims is not None,
+            ends_cycle=claims is not None and claims.ends_cycle,
+            by_pods=by_pods,
         )
+
+    def _fit(self, node: ClusterNode, pod: Pod) -> Verdict:
+        """Run kube-scheduler's own filters in their order; what claims serve, the node need not have."""
+        if not self._checks and pod is self._pod:
+            return node_filters.check_node(node, pod, self._request)
+        fit = node_filters.allows(node, pod)
+        request = self._request if pod is self._pod else read_request(pod)
+        room: Check = lambda node: node_fit.check_totals(node.totals, request)  # noqa: E731 (one of several alike)
+        for check in (*self._checks.ports, room, *self._checks.others):
+            fit = check(node) if fit.passed else fit
+        return fit
 
 
 def kubelet_verdict(outcome: Outcome, lacks: tuple[str, ...]) -> KubeletVerdict:

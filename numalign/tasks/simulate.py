@@ -251,7 +251,7 @@ def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
     swept = dict(overrides).get("seed")
     given = request.seed if swept is None else int(swept)
     if not overrides:
-        loaded = load_cluster(ClusterRequest(request.cluster, allow_outside=request.allow_outside))
+        loaded = load_cluster(ClusterRequest((request.cluster,), allow_outside=request.allow_outside))
         fleet, found = loaded.fleet, loaded.notices
     else:
         built = _overridden(request, overrides, given)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from numalign.dra import extended
 from numalign.dra.attempt import Attempt
-from numalign.dra.features import Features
+from numalign.dra.features import UNTIL_1_35, Features
 from numalign.dra.pools import published
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, ClaimObjects, Node
@@ -15,9 +16,18 @@ from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.results.cluster import ClaimsScheduler
 from numalign.results.dra import PodClaims
+from numalign.values import NamedTuple
 from numalign.worlds.claimed_node import ClaimedNode, ClaimPlace, allocated_claims
 from numalign.worlds.pod_claims import Allocating, elsewhere, references
 from numalign.worlds.pod_result import pod_result
+
+
+class Away(NamedTuple):
+    """Why a node cannot give a pod its claims."""
+
+    text: str
+    ends_cycle: bool = False
+    """Whether the pod goes to no node at all because of it (docs/rules/dra.md D-50)."""
 
 
 class ClaimDesk:
@@ -37,8 +47,17 @@ class ClaimDesk:
         self._allocating = Allocating()
 
     def concerns(self, pod: Pod) -> bool:
-        """Tell whether a pod has claims."""
-        return bool(pod.spec.get("resourceClaims"))
+        """Tell whether a pod has claims, or asks for what a class serves under the name of an extended resource."""
+        return bool(pod.spec.get("resourceClaims") or self._served(pod, {}))
+
+    def on(self, pod: Pod, there: Mapping[str, int]) -> Pod:
+        """Mark what claims serve of a pod's extended resources, on a node whose plugins have `there` (D-53)."""
+        claimed = self._served(pod, there)
+        return pod._replace(status=pod.status._replace(claimed=claimed)) if claimed else pod
+
+    def _served(self, pod: Pod, there: Mapping[str, int]) -> frozenset[tuple[str, str]]:
+        on = self._features.release not in UNTIL_1_35
+        return extended.served(pod, self._objects.classes, there) if on else frozenset()
 
     def scheduler(self, nodes: Iterable[str]) -> ClaimsScheduler:
         """Say whose allocator answers, and whether its answers on these nodes are certain (docs/rules/dra.md D-2)."""
@@ -46,25 +65,26 @@ class ClaimDesk:
         certain = asked.is_ordered or all(self._attempt(node).is_determined for node in nodes)
         return ClaimsScheduler(asked.release, asked.copy, certain)
 
-    def refusal(self, pod: Pod, node: str) -> str:
-        """Say why a node cannot give a pod its claims; nothing if it can.
+    def refusal(self, pod: Pod, node: str) -> Away | None:
+        """Say why a node cannot give a pod its claims; None if it can.
 
         Raises:
             InputError: a selector uses what numalign does not follow.
         """
         claims, absent = self._pending(pod)
         if absent:
-            return f"claims: {absent} is neither given nor in the cluster"
+            return Away(f"claims: {absent} is neither given nor in the cluster")
         attempt = self._attempt(node)
         away = elsewhere([claim for claim in self._held if claim.full_name in self._used_by(pod)], attempt)
         if away:
-            return f"claims: {away}"
+            return Away(f"claims: {away}")
         outcome = self._allocating.allocate(attempt, claims)
         if outcome.allocated:
-            return ""
+            return None
         reason = why(attempt, claims, outcome)
         at = f"request {reason.request} gets {reason.found} devices" if reason is not None else ""
-        return f"claims: {outcome.error or at or 'cannot allocate all claims'}"
+        about = f", selector {outcome.selector}" if outcome.selector else ""
+        return Away(f"claims: {outcome.error or at or 'cannot allocate all claims'}{about}", outcome.ends_cycle)
 
     def take(self, pod: Pod, node: str, outcome: Admission | None) -> PodClaims | None:
         """Let a pod that is bound to a node take its devices, and judge them beside what its kubelet gives.

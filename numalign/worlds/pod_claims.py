@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from numalign.dra import extended
 from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
 from numalign.dra.drivers import numa_nodes
@@ -72,6 +73,12 @@ def references(pod: Pod, objects: ClaimObjects) -> Iterator[Reference]:
             placed = objects.claims.get((pod.namespace, named))
             found, origin, notes = placed if placed is not None else (None, "", {})
             yield Reference(name, found, f"ResourceClaim {named}", origin=origin, annotations=notes)
+    if pod.status.claimed:
+        own = f"{pod.name}-{extended.CLAIM}-"
+        given = (one for key, one in objects.claims.items() if key[0] == pod.namespace and key[1].startswith(own))
+        placed = next(given, None)
+        made = placed.claim if placed is not None else extended.claim_of(pod, objects.classes)
+        yield Reference(extended.CLAIM, made, f"ResourceClaim {made.name}", from_template=True)
 
 
 def elsewhere(claims: Iterable[Claim], attempt: Attempt) -> str:
@@ -100,6 +107,8 @@ def users(pod: Pod) -> Mapping[str, tuple[tuple[str, str], ...]]:
         for container in pod.spec.get(field) or ():
             claims = (container.get("resources") or {}).get("claims") or ()
             found[container["name"]] = tuple((one["name"], one.get("request") or "") for one in claims)
+    for owner, _, request in extended.requests_of(pod) if pod.status.claimed else ():
+        found[owner] = (*found.get(owner, ()), (extended.CLAIM, request))
     return found
 
 

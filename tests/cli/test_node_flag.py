@@ -244,7 +244,7 @@ CAPACITY_OF_NOTHING = {
     "a cluster and a node": (("--cluster", "machines", "--node", "pods"), "--cluster and --state cannot be used with"),
     "settings of a cluster": (
         ("--cluster", "machines", "--policy", "restricted"),
-        "--cluster and --state cannot be used with",
+        "kubelet settings are for the machines of --machine-of",
     ),
 }
 

@@ -71,9 +71,23 @@ NEVER = [
     ),
     (
         "no name is common to all",
+        asking("gpu.amd.com", "dra.cpu", match="dra.net/numaNode"),
+        "gpu.amd.com does not publish it",
+        "select devices with a selector in each request",
+        "impossible",
+    ),
+    (
+        "the standard name is common to CPUs and NVIDIA's GPUs",
         asking("gpu.nvidia.com", "dra.cpu", match="dra.net/numaNode"),
         "gpu.nvidia.com does not publish it",
-        "select devices with a selector in each request",
+        f"match {NUMA}",
+        "impossible",
+    ),
+    (
+        "several GPUs are not behind one root",
+        asking("gpu.nvidia.com", "gpu.nvidia.com", match="dra.net/numaNode"),
+        "gpu.nvidia.com does not publish it",
+        f"match {NUMA}",
         "impossible",
     ),
     (
@@ -93,7 +107,7 @@ NEVER = [
     (
         "the standard name, which later drivers publish",
         asking("dra.cpu", "dra.net", match=NUMA),
-        "dra.cpu and dra.net do not publish it (drivers for 1.37 do)",
+        "dra.net does not publish it (drivers for 1.37 do)",
         "match dra.net/numaNode",
         "note",
     ),
@@ -277,4 +291,4 @@ def test_a_constraint_is_held_against_the_requests_it_covers() -> None:
 
 def test_once_nobody_can_ask_any_more_every_device_may_be_meant() -> None:
     assert found_on(of("gpu", MODEL.format("c")), cost=-1) == []
-    assert found_on(of("gpu", "timestamp('x') == 1")) == []
+    assert found_on(of("gpu", "format.named('x') == 1")) == []

@@ -226,6 +226,6 @@ def test_a_class_and_a_node() -> None:
     spec = {"selectors": [{"cel": {"expression": "true"}}], "config": [{"opaque": {}}], "extendedResourceName": "a/b"}
 
     assert read_class(api_object("DeviceClass", "v1", spec)) == DeviceClass(
-        "it", ("true",), (Config((), {"opaque": {}}),)
+        "it", ("true",), (Config((), {"opaque": {}}),), "a/b"
     )
     assert read_node({"metadata": {"name": "n", "labels": {"a": "b"}}}) == Node("n", {"a": "b"})

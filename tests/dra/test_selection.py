@@ -72,7 +72,7 @@ def test_errors_say_whose_selector_it_is_and_where() -> None:
         "'nope' (in container '')"
     )
     with pytest.raises(InputError) as refused:
-        selects(one(), "timestamp('x') == 1")
+        selects(one(), "format.named('x') == 1")
     assert refused.value.where == "class c: selector #0"
 
 

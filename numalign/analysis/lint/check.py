@@ -56,6 +56,7 @@ CLAIM_CODES: tuple[str, ...] = (
     "claim-absent",
     "claim-attribute",
     "claim-class",
+    "claim-selector",
     "claim-devices",
     "claim-cpus",
     "claim-and-cpus",

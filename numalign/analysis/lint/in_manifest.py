@@ -175,7 +175,7 @@ def dra_claim(subject: Subject) -> Iterator[Finding]:
         if names:
             yield Finding(
                 f"the kubelet does not align devices of ResourceClaim {', '.join(names)}",
-                "request the device from a device plugin, such as limits: {nvidia.com/gpu: 1}",
+                "claim the CPUs too, or add matchAttribute to the claim; test it with numalign admit --slices",
                 f"{part.path}.resources.claims",
                 "unaligned",
                 part.container.name,

@@ -79,7 +79,7 @@ PAGES: Final[Mapping[str, Page]] = {
         effects="unaligned; note if no container uses it",
         found="claims of dynamic resource allocation",
         why="the kubelet does not align devices of claims",
-        instead="a device plugin's resource, or see [dra.md](dra.md)",
+        instead="CPUs from a claim, or a `matchAttribute` over the devices ([dra.md](dra.md))",
     ),
     "claim-and-cpus": Page(
         effects="unaligned",
@@ -98,6 +98,12 @@ PAGES: Final[Mapping[str, Page]] = {
         found="only with `--slices`: a request names an unknown DeviceClass",
         why="the pod stays `Pending`",
         instead="a known class",
+    ),
+    "claim-selector": Page(
+        effects="impossible",
+        found="a selector whose estimated cost is above the API server's limit",
+        why="the API server rejects the claim",
+        instead="comparisons without patterns, of attributes that are read directly",
     ),
     "claim-devices": Page(
         effects="impossible",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster
+from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster, with_kubelet
 from numalign.cli.options import (
     MAX_JOBS,
     Command,
@@ -64,15 +64,16 @@ def _place_options(function: Command) -> Command:
         cluster = cluster_request(given)
         kubelet: KubeletRequest = given.pop("kubelet")
         node, machine, name, beside = (given.pop(one) for one in ("node", "machine", "node_name", "beside"))
-        one_node = any((node, machine, name, beside)) or kubelet != KubeletRequest()
-        if cluster is not None and one_node:
+        if cluster is not None and any((node, machine, name, beside)):
             raise click.UsageError(
-                "--cluster and --state cannot be used with --node, --machine and kubelet settings; fix: remove one kind"
+                "--cluster and --state cannot be used with --node and --machine; fix: remove one kind"
             )
         if cluster is None and node is None and machine is None:
             raise click.UsageError("no node given; fix: add --cluster FILE, --state FILE or --node SOURCE")
         pods = PodsRequest((), beside=beside, node_name=name)
-        given["loaded"] = load_cluster(cluster) if cluster else load_one_node(node, machine, kubelet, pods)
+        given["loaded"] = (
+            load_cluster(with_kubelet(cluster, kubelet)) if cluster else load_one_node(node, machine, kubelet, pods)
+        )
 
     options: tuple[Decorator, ...] = (
         *CLUSTER_OPTIONS,

@@ -88,10 +88,10 @@ def command(
     \b
     Examples:
       numalign schedule pod.yaml --cluster cluster.yaml --scheduler unaware
-      numalign schedule deploy.yaml --pods 8 --cluster cluster.yaml --state now.json
+      numalign schedule web.yaml --replicas 8 --cluster c.yaml --state now.json
       kubectl get nodes,noderesourcetopologies,pods -A -o json | numalign schedule pod.yaml --cluster -
 
-    Exit status: 0 all run, 1 no node fits or the kubelet rejects a pod, 2 wrong input.
+    Exit status: 0 all run, 1 a pod has no node or is rejected, 2 wrong input.
     """
     names = (*pod, *files)
     if not names:

@@ -7,14 +7,15 @@ import sys
 
 import click
 
-from numalign.cli.cluster_options import allow_outside_option
-from numalign.cli.options import flag
+from numalign.cli.cluster_options import allow_outside_option, with_kubelet
+from numalign.cli.options import flag, kubelet_options
 from numalign.cli.stderr import tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
+from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, merged, referred
+from numalign.tasks.requests import KubeletRequest
 
 
 @click.command("serve")
@@ -28,6 +29,7 @@ from numalign.tasks.cluster import files_of, load_file_nodes, merged, referred
 )
 @flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="machine of the nodes with a label")
 @allow_outside_option
+@kubelet_options
 @flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="where to listen")
 @flag(
     "--verdict",
@@ -53,6 +55,7 @@ def command(
     clusters: tuple[str, ...],
     machine_of: tuple[str, ...],
     allow_outside: bool,
+    kubelet: KubeletRequest,
     listen: str,
     verdict: Judge,
     max_age: float | None,
@@ -72,11 +75,11 @@ def command(
       numalign serve --cluster nrts.yaml --listen 0.0.0.0:8899 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt
       echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
     """
+    request = with_kubelet(ClusterRequest(clusters, None, machine_of, allow_outside), kubelet)
     if stdio:
-        return _stdio(clusters, machine_of, allow_outside)
+        return _stdio(request)
     host, port = _address(listen)
-    if (tls_cert is None) != (tls_key is None):
-        raise InputError("a certificate and its key require each other; fix: add both", "--tls-cert, --tls-key")
+    _check_key(tls_cert, tls_key)
     _check_clients(client_names, client_ca, alone=_is_loopback(host) or insecure_listen, encrypted=bool(tls_cert))
     from numalign.scheduler.config import CacheConfig
     from numalign.scheduler.extender import Extender
@@ -87,7 +90,7 @@ def command(
         return Extender(fleet.nodes, config=fleet.scheduler._replace(cache=CacheConfig()), judge=verdict)
 
     def load(path: str) -> Fleet:
-        loaded = load_file_nodes(path, machine_of, allow_outside)
+        loaded = load_file_nodes(path, request)
         log(loaded.notices)
         return loaded.fleet
 
@@ -100,6 +103,11 @@ def command(
     app = App(nodes, prefix, hosts=hosts if _is_loopback(host) else frozenset())
     serve(app, Listen(host, port, tls_cert, tls_key, client_ca, client_names=frozenset(client_names)))
     return ExitStatus.DONE
+
+
+def _check_key(certificate: str | None, key: str | None) -> None:
+    if (certificate is None) != (key is None):
+        raise InputError("a certificate and its key require each other; fix: add both", "--tls-cert, --tls-key")
 
 
 def _check_clients(names: tuple[str, ...], authority: str | None, *, alone: bool, encrypted: bool) -> None:
@@ -125,15 +133,15 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _stdio(clusters: tuple[str, ...], machine_of: tuple[str, ...], allow_outside: bool) -> ExitStatus:
+def _stdio(request: ClusterRequest) -> ExitStatus:
     """Answer line by line until the input ends."""
     import json
 
     from numalign.scheduler.nrt.value import manifest
     from numalign.server.oracle import MAX_LINE_BYTES, Oracle
 
-    files = [file for path in clusters for file in files_of(path)]
-    loaded = [load_file_nodes(file, machine_of, allow_outside) for file in files]
+    files = [file for path in request.clusters for file in files_of(path)]
+    loaded = [load_file_nodes(file, request) for file in files]
     tell(notice for one in loaded for notice in one.notices)
     fleet = merged((file, one.fleet) for file, one in zip(files, loaded, strict=True))
     oracle = Oracle(fleet.nodes, manifest)

@@ -90,6 +90,8 @@ class Checker:
         """Calls whose target is part of the function's name, as in `sets.contains`."""
         self.scope: dict[str, Type] = dict(environment.variables)
         self.depth = 0
+        self._mixed = False
+        """Whether a list may have items of several types: only what `format` writes."""
 
     def check(self, node: Node) -> Type:
         """Give the type of a node.
@@ -189,7 +191,9 @@ class Checker:
         else:
             table = METHODS if node.target is not None else FUNCTIONS
             given = node.arguments if node.target is None else (node.target, *node.arguments)
+        self._mixed, outer = function == "format", self._mixed
         arguments = [self.check(argument) for argument in given]
+        self._mixed = outer
         if function in ("==", "!="):
             return self._resolve(f"_{function}_", (_EQUAL,), arguments, node.position)[1]
         if function == "in":
@@ -248,6 +252,8 @@ class Checker:
                 joined = joined if joined is not None else kind
             elif is_dynamic(joined):
                 joined = kind
+            elif accepts(joined, kind, {}) is None and self._mixed:
+                joined = DYN
             elif accepts(joined, kind, {}) is None:
                 raise CompileError(f"expected type '{joined}' but found '{kind}'", item.position)
         return joined or DYN

@@ -8,8 +8,10 @@ from typing import Final
 
 from numalign.dra.cel.checker import Checker, Environment
 from numalign.dra.cel.errors import CompileError, EvaluationError
+from numalign.dra.cel.estimate import Estimate
 from numalign.dra.cel.parser import parse
 from numalign.dra.cel.program import Compiler
+from numalign.dra.cel.syntax import Node
 from numalign.dra.cel.types import ANY, BOOL, DEVICE, DYN, QUANTITY, STRING, is_dynamic, map_of
 from numalign.dra.cel.values import Domains, Evaluate, Frame, Value, parse_semver, type_name
 from numalign.dra.values import Attribute, Device
@@ -56,6 +58,22 @@ def compile_selector(text: str, *, lists: bool = False, includes: bool = True) -
         CompileError: the expression is refused.
         UnsupportedError: it uses what numalign does not follow.
     """
+    node, checker = _checked(text, lists, includes)
+    return Selector(text, Compiler(checker).compile(node))
+
+
+def most_cost(text: str, *, lists: bool = False, includes: bool = True) -> float:
+    """Estimate the largest cost of a selector, as the API server does when it is created (D-51).
+
+    Raises:
+        CompileError: the expression is refused anyway.
+        UnsupportedError: it uses what numalign does not follow.
+    """
+    node, checker = _checked(text, lists, includes)
+    return Estimate(checker).of(node).cost
+
+
+def _checked(text: str, lists: bool, includes: bool) -> tuple[Node, Checker]:
     node = parse(text)
     attribute = DYN if lists else ANY
     environment = Environment(
@@ -74,7 +92,7 @@ def compile_selector(text: str, *, lists: bool = False, includes: bool = True) -
     kind = checker.check(node)
     if kind != BOOL and not is_dynamic(kind):
         raise CompileError(f"must evaluate to bool or the unknown type, not {kind}", 0)
-    return Selector(text, Compiler(checker).compile(node))
+    return node, checker
 
 
 def device_value(device: Device, driver: str, *, lists: bool = False) -> DeviceValue:

@@ -11,12 +11,14 @@ from numalign.dra.cel.types import (
     BYTES,
     CIDR,
     DOUBLE,
+    DURATION,
     INT,
     IP,
     NULL,
     QUANTITY,
     SEMVER,
     STRING,
+    TIMESTAMP,
     TYPE,
     UINT,
     URL,
@@ -24,7 +26,7 @@ from numalign.dra.cel.types import (
     is_dynamic,
     is_letter,
 )
-from numalign.dra.cel.values import Domains, Optional, Semver, TypeName, Uint, Value
+from numalign.dra.cel.values import Domains, Duration, Optional, Semver, Timestamp, TypeName, Uint, Value
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
@@ -64,6 +66,8 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     TYPE.name: (TypeName,),
     QUANTITY.name: (Quantity,),
     SEMVER.name: (Semver,),
+    DURATION.name: (Duration,),
+    TIMESTAMP.name: (Timestamp,),
     "list": (list,),
     "map": (dict, Domains),
     "optional_type": (Optional,),

@@ -38,6 +38,18 @@ class Semver(NamedTuple):
     pre: tuple[int | str, ...] = ()
 
 
+class Duration(NamedTuple):
+    """A span of time."""
+
+    nanos: int
+
+
+class Timestamp(NamedTuple):
+    """A point in time, by the nanoseconds since 1970."""
+
+    nanos: int
+
+
 class Optional(NamedTuple):
     """A value that may be missing."""
 
@@ -75,6 +87,8 @@ _NAMES: Final[Mapping[type, str]] = {
     Domains: "map",
     Quantity: "kubernetes.Quantity",
     Semver: "kubernetes.Semver",
+    Duration: "google.protobuf.Duration",
+    Timestamp: "google.protobuf.Timestamp",
     Optional: "optional_type",
     TypeName: "type",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from numalign.dra.drivers import DRIVERS
 from numalign.dra.publish.devices import Made, flag, number, text
 from numalign.dra.values import Attribute, Capacity, Device
 from numalign.kubelet.cpu.packed import take_packed
@@ -42,7 +43,7 @@ def _unit(topology: CPUTopology, unit: Unit, group: GroupBy, reserved: int, smt:
     if group == "socket":
         attributes["dra.cpu/socketID"] = number(unit.id)
         return Made(_grouped(f"cpudevsocket{unit.id:03d}", unit.cpus & ~reserved, attributes))
-    attributes |= {"dra.cpu/numaNodeID": number(unit.id), "dra.net/numaNode": number(unit.id)}
+    attributes |= dict.fromkeys(DRIVERS[DRIVER].numa, number(unit.id))
     sockets = [socket.id for socket in topology.sockets if socket.cpus & unit.cpus]
     if sockets:
         attributes["dra.cpu/socketID"] = number(sockets[0])
@@ -79,7 +80,7 @@ def _single(machine: Machine, topology: CPUTopology, reserved: int) -> Iterator[
             for unit in units
             if unit.cpus >> cpu & 1
         }
-        attributes |= {name: number(one) for one in numa for name in ("dra.cpu/numaNodeID", "dra.net/numaNode")}
+        attributes |= {name: number(one) for one in numa for name in DRIVERS[DRIVER].numa}
         yield Made(Device(name=f"cpudev{index:03d}", attributes=attributes), tuple(numa))
 
 

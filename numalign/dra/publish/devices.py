@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from numalign.dra.drivers import PCIE_ROOT, Driver
+from numalign.dra.drivers import PCIE_ROOT, STANDARD_NUMA, Driver
 from numalign.dra.values import Attribute, Capacity, Device
 from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Device as PluginDevice
@@ -86,7 +86,7 @@ def _gpu(
         attributes["uuid"] = text(device.id)
         attributes |= {"type": text("gpu")} if driver.name == "gpu.nvidia.com" else {"index": number(index)}
     if driver.numa and numa:
-        attributes["numaNode"] = number(numa[0])
+        attributes[STANDARD_NUMA if STANDARD_NUMA in driver.numa else "numaNode"] = number(numa[0])
     return Device(name=f"gpu-{index}", attributes=attributes)
 
 

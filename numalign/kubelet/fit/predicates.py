@@ -81,10 +81,11 @@ def _term_matches(term: Manifest, labels: Mapping[str, str], name: str) -> bool:
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    return all(_expression_holds(one, labels) for one in expressions) and all(_field_holds(one, name) for one in fields)
+    return all(expression_holds(one, labels) for one in expressions) and all(_field_holds(one, name) for one in fields)
 
 
-def _expression_holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
+def expression_holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
+    """Tell whether an expression of a selector holds; a malformed one never does."""
     key, operator, values = expression.get("key", ""), expression.get("operator"), expression.get("values") or []
     if operator == "In":
         return labels.get(key) in values
@@ -111,11 +112,11 @@ def _field_holds(field: Manifest, name: str) -> bool:
 
 def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:
     """Tell whether a host port of the pod is in use (4.4)."""
-    wanted = list(_host_ports(pod))
+    wanted = list(host_ports(pod))
     if not wanted:
         return False
     for other in others:
-        for number, protocol, address in _host_ports(other):
+        for number, protocol, address in host_ports(other):
             for mine, my_protocol, my_address in wanted:
                 same = number == mine and protocol == my_protocol
                 if same and (address == my_address or ALL_ADDRESSES in (address, my_address)):
@@ -123,7 +124,8 @@ def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:
     return False
 
 
-def _host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
+def host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
+    """Yield (port, protocol, address) of what a pod's containers want of the host."""
     for container in pod.containers:
         if container.kind != "init":
             for port in container.ports:

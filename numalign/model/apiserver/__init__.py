@@ -19,7 +19,7 @@ class Known(Quantities):
 
     def __missing__(self, text: str) -> Quantity:
         """Read a text; errors as in `amount`."""
-        read = self[text] = delivered(parse(text))
+        read = self[text] = delivered(parse(text.strip()))
         return read
 
 
@@ -31,10 +31,12 @@ def amounts(written: Mapping[str, object], known: Known | None = None) -> Quanti
 
 
 def amount(written: object) -> Quantity:
-    """Read one quantity, a text or a number, as the API server delivers it.
+    """Read one quantity, a text or a number, as the API server delivers it: without blanks around it, null as 0.
 
     Raises:
         TypeError: it is neither text nor number.
         QuantityError: the text is no quantity.
     """
-    return delivered(parse(written if type(written) is str else number_text(written)))
+    if written is None:
+        return delivered(parse("0"))
+    return delivered(parse(written.strip() if isinstance(written, str) else number_text(written)))

@@ -87,9 +87,45 @@ _CONTAINER: Final = Fields(
 
 _REQUIREMENT: Final = Fields({"key": "text", "operator": "text", "values": ListOf("text")}, ("key", "operator"))
 _TERM: Final = Fields({"matchExpressions": ListOf(_REQUIREMENT), "matchFields": ListOf(_REQUIREMENT)})
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NODE_AFFINITY: Final = Fields(
-    {"requiredDuringSchedulingIgnoredDuringExecution": Fields({"nodeSelectorTerms": ListOf(_TERM)})},
-    ignored=frozenset({"preferredDuringSchedulingIgnoredDuringExecution"}),
+    {
+        _REQUIRED: Fields({"nodeSelectorTerms": ListOf(_TERM)}),
+        _PREFERRED: ListOf(Fields({"weight": "number", "preference": _TERM})),
+    }
+)
+_SELECTOR: Final = Fields({"matchLabels": _TEXTS, "matchExpressions": ListOf(_REQUIREMENT)})
+_POD_TERM: Final = Fields(
+    {
+        "labelSelector": _SELECTOR,
+        "namespaceSelector": _SELECTOR,
+        "namespaces": ListOf("text"),
+        "topologyKey": "text",
+        "matchLabelKeys": ListOf("text"),
+        "mismatchLabelKeys": ListOf("text"),
+    }
+)
+_POD_AFFINITY: Final = Fields(
+    {
+        _REQUIRED: ListOf(_POD_TERM),
+        _PREFERRED: ListOf(Fields({"weight": "number", "podAffinityTerm": _POD_TERM})),
+    }
+)
+_SPREAD: Final = Fields(
+    {
+        "maxSkew": "number",
+        "topologyKey": "text",
+        "whenUnsatisfiable": "text",
+        "labelSelector": _SELECTOR,
+        "minDomains": "number",
+        "nodeAffinityPolicy": "text",
+        "nodeTaintsPolicy": "text",
+        "matchLabelKeys": ListOf("text"),
+    }
+)
+_VOLUME: Final = Fields(
+    {"name": "text", "persistentVolumeClaim": Fields({"claimName": "text"}), "ephemeral": Fields({})}, ("name",)
 )
 _TOLERATION: Final = Fields(
     {"key": "text", "operator": "text", "value": "text", "effect": "text", "tolerationSeconds": "number"}
@@ -103,7 +139,12 @@ _SPEC: Final = Fields(
         "overhead": _QUANTITIES,
         "nodeName": "text",
         "nodeSelector": _TEXTS,
-        "affinity": Fields({"nodeAffinity": _NODE_AFFINITY}, ignored=frozenset({"podAffinity", "podAntiAffinity"})),
+        "affinity": Fields(
+            {"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}
+        ),
+        "topologySpreadConstraints": ListOf(_SPREAD),
+        "schedulingGates": ListOf(Fields({"name": "text"}, ("name",))),
+        "volumes": ListOf(_VOLUME),
         "tolerations": ListOf(_TOLERATION),
         "hostNetwork": "flag",
         "priority": "number",
@@ -133,7 +174,6 @@ _SPEC: Final = Fields(
             "hostnameOverride",
             "imagePullSecrets",
             "readinessGates",
-            "schedulingGates",
             "securityContext",
             "serviceAccount",
             "serviceAccountName",
@@ -141,8 +181,6 @@ _SPEC: Final = Fields(
             "shareProcessNamespace",
             "subdomain",
             "terminationGracePeriodSeconds",
-            "topologySpreadConstraints",
-            "volumes",
             "workloadRef",
         ]
     ),

@@ -6,12 +6,15 @@ names the field, says what is wrong and what would be right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from numalign.model.apiserver import amount
+from numalign.model.apiserver import amount, amounts
 from numalign.model.apiserver.defaulting import containers_of
 from numalign.model.apiserver.types import Problem, misfits, shown
+from numalign.model.apiserver.validation_placing import is_key, labels, placing
+from numalign.model.apiserver.validation_pod_level import claims, pod_level
 from numalign.model.path import child
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
@@ -34,7 +37,10 @@ def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
         named: False for a template, whose pods get their names later, and their namespace from its owner.
     """
     problems = tuple(misfits(manifest))
-    return problems or (*_names(manifest, named), *_containers(manifest["spec"]), *_claims(manifest["spec"]))
+    if problems:
+        return problems
+    spec = manifest["spec"]
+    return (*_names(manifest, named), *_pod(spec), *_containers(spec), *claims(spec), *placing(spec))
 
 
 # Names
@@ -52,12 +58,48 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
         yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
     if metadata.get("namespace") and named and not is_label(metadata["namespace"]):
         yield Problem("metadata.namespace", f"{shown(metadata['namespace'])} is no name: {_LABEL_RULE}")
+    yield from labels(metadata.get("labels") or {}, "metadata.labels")
+    for key in metadata.get("annotations") or {}:
+        if not is_key(key.lower()):
+            yield Problem(
+                child("metadata.annotations", key),
+                f"{shown(key)} is not an annotation key: expected NAME or DOMAIN/NAME",
+            )
     given = (manifest.get("status") or {}).get("qosClass")
     if given and given not in ("Guaranteed", "Burstable", "BestEffort"):
         yield Problem("status.qosClass", f"expected Guaranteed, Burstable or BestEffort, got {shown(given)}")
 
 
 _LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and ends alphanumeric"
+
+
+# The pod
+
+
+_CHOICES: Final = {
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "preemptionPolicy": ("PreemptLowerPriority", "Never"),
+}
+
+
+def _pod(spec: Manifest) -> Iterator[Problem]:
+    for field, allowed in _CHOICES.items():
+        if spec.get(field) and spec[field] not in allowed:
+            yield Problem(f"spec.{field}", f"expected {', '.join(allowed)}, got {shown(spec[field])}")
+    system = (spec.get("os") or {}).get("name")
+    if system is not None and system not in ("linux", "windows"):
+        yield Problem("spec.os.name", f"expected linux or windows, got {shown(system)}")
+    for field in ("runtimeClassName", "priorityClassName"):
+        if spec.get(field) and not is_subdomain(spec[field]):
+            yield Problem(f"spec.{field}", f"{shown(spec[field])} is no name: lower-case letters, digits, '-' and '.'")
+    read = containers_of(spec)
+    yield from pod_level(spec, read)
+    if spec.get("resources"):
+        requests, limits = (amounts(spec["resources"].get(key) or {}) for key in ("requests", "limits"))
+        whole = Container("", "app", requests, limits)
+        yield from _resources(spec["resources"], whole, "spec.resources")
+    overhead = spec.get("overhead") or {}
+    yield from _amounts(overhead, "spec.overhead")
 
 
 # Containers
@@ -75,8 +117,7 @@ def _containers(spec: Manifest) -> Iterator[Problem]:
             yield from _restart_policy(manifest, path)
             yield from _resources(manifest.get("resources") or {}, next(read), f"{path}.resources")
             yield from _ports(manifest.get("ports") or (), bool(spec.get("hostNetwork")), f"{path}.ports")
-    for name, written in (spec.get("overhead") or {}).items():
-        yield from _negative(written, child("spec.overhead", name))
+    yield from _host_ports(spec)
 
 
 def _container_name(name: str, path: str, seen: dict[str, str]) -> Iterator[Problem]:
@@ -111,6 +152,8 @@ def container_policies(spec: Manifest) -> Iterator[str]:
 
 
 def _ports(ports: Iterable[Manifest], host: bool, path: str) -> Iterator[Problem]:
+    ports = list(ports)
+    yield from _port_names(ports, path)
     for index, port in enumerate(ports):
         place = child(path, index)
         inside, outside = port["containerPort"], port.get("hostPort") or 0
@@ -124,16 +167,50 @@ def _ports(ports: Iterable[Manifest], host: bool, path: str) -> Iterator[Problem
             yield Problem(f"{place}.protocol", f"expected TCP, UDP or SCTP, got {shown(port['protocol'])}")
 
 
+def _host_ports(spec: Manifest) -> Iterator[Problem]:
+    """Find host ports that two containers want, or that one, which runs by itself, wants twice."""
+    apart = [[(f"spec.initContainers[{index}]", one)] for index, one in enumerate(spec.get("initContainers") or ())]
+    together = [(f"spec.containers[{index}]", one) for index, one in enumerate(spec["containers"])]
+    for group in (*apart, together):
+        seen: dict[tuple[object, ...], str] = {}
+        for path, container in group:
+            for number, port in enumerate(container.get("ports") or ()):
+                key = port.get("hostIP") or "", port.get("hostPort"), port.get("protocol") or "TCP"
+                place = f"{path}.ports[{number}].hostPort"
+                if port.get("hostPort") and seen.setdefault(key, place) != place:
+                    yield Problem(place, f"duplicate {port['hostPort']}, also in {seen[key]}")
+
+
+def _port_names(ports: Iterable[Manifest], path: str) -> Iterator[Problem]:
+    seen = set()
+    for index, port in enumerate(ports):
+        name = port.get("name")
+        place = f"{path}[{index}].name"
+        if name and not _PORT_NAME.fullmatch(name):
+            yield Problem(place, f"{shown(name)} is no port name: {_PORT_RULE}")
+        elif name and name in seen:
+            yield Problem(place, f"duplicate {shown(name)} in this container")
+        seen.add(name)
+
+
+_PORT_NAME: Final = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+_PORT_RULE: Final = "at most 15 lower-case letters, digits and single '-', with a letter"
+
+
 # Amounts
+
+
+def _amounts(written: Manifest, path: str) -> Iterator[Problem]:
+    for name, text in written.items():
+        place = child(path, name)
+        yield from _resource_name(name, place)
+        yield from _negative(text, place)
+        yield from _granularity(name, amount(text), place)
 
 
 def _resources(resources: Manifest, container: Container, path: str) -> Iterator[Problem]:
     for which in ("limits", "requests"):
-        for name, written in (resources.get(which) or {}).items():
-            place = child(f"{path}.{which}", name)
-            yield from _resource_name(name, place)
-            yield from _negative(written, place)
-            yield from _granularity(name, amount(written), place)
+        yield from _amounts(resources.get(which) or {}, f"{path}.{which}")
     for name in resources.get("requests") or {}:
         place = child(f"{path}.requests", name)
         yield from _against_limit(name, container.requests[name], container.limits.get(name), place)
@@ -187,22 +264,3 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
         yield Problem(path, f"{canonical(request)} and limit {canonical(limit)} differ; {name} needs both equal")
     elif request.nano > limit.nano:
         yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")
-
-
-# Claims of dynamic resource allocation
-
-
-def _claims(spec: Manifest) -> Iterator[Problem]:
-    known = set()
-    for index, claim in enumerate(spec.get("resourceClaims") or ()):
-        if claim["name"] in known:
-            yield Problem(f"spec.resourceClaims[{index}].name", f"duplicate {shown(claim['name'])}")
-        known.add(claim["name"])
-    for which in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(which) or ()):
-            for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
-                if claim["name"] not in known:
-                    yield Problem(
-                        f"spec.{which}[{index}].resources.claims[{number}].name",
-                        f"{shown(claim['name'])} is not among spec.resourceClaims",
-                    )

@@ -128,6 +128,9 @@ def _pod(pod: ScheduledPod) -> dict[str, object]:
             "failReject": table[False, False],
         },
         **({} if pod.preemption is None else {"preemption": pod.preemption._asdict()}),
+        "endedBy": pod.ended_by,
+        "schedulingGates": list(pod.gates),
+        "notJudged": list(pod.not_judged),
         "nodes": [_node(one) for one in pod.answers],
     }
 

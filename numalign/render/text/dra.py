@@ -52,6 +52,8 @@ def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     document += [Paragraph(), Table(WIDE if wide else COLUMNS, rows)]
     for check in result.checks:
         document += _absent(check)
+        if check.ended is not None:
+            document += [Paragraph(), Note(_ended(check, check.ended), "bad")]
         for nodes in _alike(check.nodes):
             document += [Paragraph(), *_failure(check, nodes)]
     several = len(result.checks) > 1
@@ -136,6 +138,10 @@ def _absent(check: ClaimsCheck) -> Iterator[Block]:
         yield Note(f"{check.full_name}: {', '.join(check.absent)} is not in the input or the cluster", "bad")
 
 
+def _ended(check: ClaimsCheck, node: NodeCheck) -> str:
+    return f"{check.full_name}: unschedulable: the error on {node.node} ends the scheduling on all nodes"
+
+
 def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
     """Put nodes together that fail alike."""
     groups: dict[object, list[NodeCheck]] = {}
@@ -152,6 +158,8 @@ def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
     yield Title(f"{check.full_name} on {names}{more}:")
     if first.outcome.error:
         yield Note(first.outcome.error, "bad", 2)
+    if first.outcome.selector:
+        yield Paragraph(f"selector: {first.outcome.selector}", 2)
     if first.why is not None:
         yield from why_lines(first.why)
     if first.outcome.gave_up:

@@ -38,7 +38,9 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         running = sum(pod.runs for pod in result.pods)
         document += [Paragraph(), Title(f"{running} of {len(result.pods)} pods run")]
     for pod in result.pods:
-        document += [Paragraph(), *_outcome(pod), Paragraph(), *_pod(pod, result.title, wide=wide)]
+        document += [Paragraph(), *_outcome(pod)]
+        if pod.answers:
+            document += [Paragraph(), *_pod(pod, result.title, wide=wide)]
     return document
 
 
@@ -79,6 +81,8 @@ def _pod(pod: ScheduledPod, title: str, *, wide: bool) -> Iterator[Block]:
         more = len(pod.answers) - sum(len(group) for group in shown)
         yield Note(f"and {more} more nodes; -o wide shows them", "dim")
     yield from _disagreements(pod, title)
+    if pod.not_judged:
+        yield Note(f"not checked: {', '.join(pod.not_judged)}", "warn")
 
 
 def _alike(answer: NodeAnswer) -> tuple[object, ...]:
@@ -152,6 +156,7 @@ def _disagreements(pod: ScheduledPod, title: str) -> Iterator[Block]:
     for one in pod.answers:
         if one.disagrees and not (one.cause and one.cause.text in title):
             otherwise = "kubelets do not check claims" if one.by_claims else "cause not searched"
+            otherwise = "kubelets do not check pod affinity and topology spread" if one.by_pods else otherwise
             why = f"{one.cause.code}: {one.cause.text}" if one.cause else otherwise
             found.setdefault((one.feasible, why), []).append(one.node)
     for (passes, why), names in found.items():
@@ -162,6 +167,13 @@ def _disagreements(pod: ScheduledPod, title: str) -> Iterator[Block]:
 def _outcome(pod: ScheduledPod) -> Iterator[Block]:
     """Say where the pod goes, and what its kubelet answers."""
     chosen, name = pod.chosen, f"{pod.namespace}/{pod.name}"
+    if pod.gates:
+        yield Note(f"{name}: not scheduled: it has scheduling gates ({', '.join(pod.gates)})", "warn")
+        return
+    if pod.ended_by is not None:
+        yield Note(f"{name}: unschedulable: the error on {pod.ended_by} ends the scheduling on all nodes", "bad")
+        yield Note(next(one.verdict.message for one in pod.answers if one.node == pod.ended_by), "dim", 2)
+        return
     if chosen is None:
         yield Note(f'{name}: unschedulable: "{reasons_text(pod.answers)}"', "bad")
         if pod.preemption is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from numalign.kubelet.topology.options import POLICIES, SCOPES
 from numalign.scheduler.nrt.value import (
@@ -41,10 +41,22 @@ def findings(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:
     numa = [zone for zone in nrt.zones if zone.type == NUMA_ZONE]
     for place, zone in enumerate(nrt.zones):
         yield from _zone(zone, f"zones[{place}]", names)
+    for place, zone in enumerate(nrt.zones):
+        if crashes(zone, numa):
+            text = f"{zone.name}: NodeResourceTopologyMatch panics when it scores this node, and its process ends"
+            yield NRTFinding("nrt-crash", f"zones[{place}].name", text)
     if not numa:
         yield NRTFinding("nrt-no-zone", "zones", f"no zone has the type {NUMA_ZONE}: readers find no NUMA node")
     elif not any(zone.costs for zone in numa) and len(numa) > 1:
         yield NRTFinding("nrt-no-costs", "zones", "no zone has costs: numalign assumes distances 10 and 20")
+
+
+def crashes(zone: Zone, numa: Sequence[Zone]) -> bool:
+    """Tell whether a zone ends the plugin when it scores: its number is not below the number of zones (2.5)."""
+    numbers = [zone_id(one.name) for one in numa]
+    counted = sum(number is not None and number <= LAST_ZONE for number in numbers)
+    number = zone_id(zone.name)
+    return zone.type == NUMA_ZONE and number is not None and counted <= number <= LAST_ZONE
 
 
 def doubled_zones(nrt: NodeResourceTopology) -> Iterator[NRTFinding]:

@@ -35,7 +35,7 @@ class Judge:
         if found is None:
             seen = self._scheduler.see(self._config, machine.belief)
             kind = machine.kind.number
-            bag = self._bags.of((kind, machine.used, machine.pods))
+            bag = self._bags.of((kind, machine.used, machine.pods, *machine.beyond.items()))
             found = machine.sight = Sight(bag, self._looks.of((kind, seen.key)), seen)
         return found
 

@@ -15,8 +15,8 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.copy import Copy, Free, Layout, copy_of
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.record import Belief, Seen
-from numalign.scheduler.resources import Amounts
 from numalign.scheduler.simulate import truth
+from numalign.scheduler.simulate.shapes import Shape
 from numalign.values import NamedTuple
 
 NO_PODS: frozenset[int] = frozenset()
@@ -109,6 +109,8 @@ class SimulatedMachine:
         self.period_due: int | None = None
 
         self.used = tuple([node.totals.used.get(name, 0) for name in kind.totals])
+        self.beyond = node.totals.beyond
+        """What the score counts for its pods beyond what they ask."""
         self.pods = node.totals.pods
         self.counted: frozenset[int] = NO_PODS
         """The pods that count for the scheduler's fingerprint."""
@@ -127,18 +129,22 @@ class SimulatedMachine:
         """The object at the start; None: nobody publishes any."""
         return None if self.kind.exporter.mode == "none" else self.published.copy
 
-    def charge(self, asked: Amounts, sign: int) -> None:
+    def charge(self, shape: Shape, sign: int) -> None:
         """Add a pod to the node-level use, or take it off."""
         used = list(self.used)
-        for name, amount in asked.items():
+        for name, amount in shape.asked.items():
             place = self.kind.places.get(name)
             if place is not None:
                 used[place] += sign * amount
         self.used = tuple(used)
         self.pods += sign
+        if shape.beyond:
+            more = {name: self.beyond.get(name, 0) + sign * amount for name, amount in shape.beyond.items()}
+            self.beyond = {**self.beyond, **more}
 
     @property
     def node(self) -> ClusterNode:
         """The machine as a scheduler knows it beside its NUMA nodes."""
         used = dict(zip(self.kind.totals, self.used, strict=True))
-        return self._node._replace(totals=NodeTotals(self.kind.totals, used, self.pods, self._node.totals.unjudged))
+        totals = NodeTotals(self.kind.totals, used, self.pods, self._node.totals.unjudged, self.beyond)
+        return self._node._replace(totals=totals)

@@ -188,7 +188,7 @@ class Scheduling:
         before = None if pod.nominated is None else self._machines[pod.nominated]
         for one, sign in ((before, -1), (machine, 1)):
             if one is not None:
-                one.charge(pod.shape.asked, sign)
+                one.charge(pod.shape, sign)
                 self._changed(one)
         pod.nominated = None if machine is None else machine.number
 
@@ -209,7 +209,7 @@ class Scheduling:
         """Reserve and bind (O-2); the kubelet answers a while later."""
         pod.state, pod.machine = "bound", machine.number
         pod.seen = self._judge.sight(machine).seen
-        machine.charge(pod.shape.asked, 1)
+        machine.charge(pod.shape, 1)
         self._ranks[pod.shape.entry.priority] += 1
         self._believe(machine, self._scheduler.bound(self._config, machine.belief, pod.entry))
         self._counts.bound(machine, self._seen_at(machine), now)
@@ -237,7 +237,7 @@ class Scheduling:
 
     def release(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Learn that a pod ended or was refused: its node-level use is free, what the cache reserved is not (O-4)."""
-        machine.charge(pod.shape.asked, -1)
+        machine.charge(pod.shape, -1)
         machine.answers.clear()
         if pod.workload.workload.machine is not None:
             self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
@@ -249,7 +249,7 @@ class Scheduling:
 
     def foreign(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """See a pod that somebody else bound (O-6)."""
-        machine.charge(pod.shape.asked, 1)
+        machine.charge(pod.shape, 1)
         self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
         self._changed(machine)
         self._go_on(now)

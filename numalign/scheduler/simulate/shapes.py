@@ -17,7 +17,7 @@ from numalign.scheduler.attempt import Half, Judgement
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.node import needs_name
 from numalign.scheduler.record import PodEntry
-from numalign.scheduler.request import node_level
+from numalign.scheduler.request import node_level, scored_beyond
 
 
 class Shape:
@@ -33,6 +33,8 @@ class Shape:
         """Whether machines that are alike but for their names may be judged apart."""
         self.asked = node_level(entry.request)
         """What it takes of a machine as a bag."""
+        self.beyond = scored_beyond(entry.request)
+        """What the score counts beyond that."""
         self.bags: dict[Hashable, Half] = {}
         """Number of what a machine is as a bag -> the judgement of that."""
         self.zones: dict[int, Half] = {}

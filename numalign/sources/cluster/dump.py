@@ -76,6 +76,8 @@ class _Reading:
         self._unbound = 0
         self._ended: dict[str, list[tuple[str, str]]] = {}
         self._notices: list[Notice] = []
+        self._broken: list[str] = []
+        """The nodes whose topology object cannot be read."""
 
     def take(self, thing: object, path: Path) -> None:
         """Take one object.
@@ -107,8 +109,9 @@ class _Reading:
             self._once(self._nodes, node.name, path)
             self._nodes[node.name] = node
         elif nrt.is_nrt(thing):
-            found = nrt.read_nrt(thing, path)
-            self._once(self._nrts, found.nrt.name, path)
+            found = self._object(thing, path)
+            if found is None:
+                return
             self._nrts[found.nrt.name] = found
             self._notices += [one._replace(path=f"{found.nrt.name}: {one.path}") for one in found.notices]
             detail = topology.read_koordinator(thing, path)
@@ -121,6 +124,23 @@ class _Reading:
         else:
             self._others[str(kind)[:40]] = self._others.get(str(kind)[:40], 0) + 1
 
+    def _object(self, thing: Mapping[str, object], path: Path) -> ReadNRT | None:
+        """Read a topology object; one that says nothing to rely on costs its node, not all others."""
+        name = nrt.name_of(thing)
+        try:
+            found = nrt.read_nrt(thing, path)
+            self._once(self._nrts, found.nrt.name, path)
+        except FieldError as error:
+            if not name:
+                raise
+            self._nrts.pop(name, None)
+            self._broken.append(name)
+            where = dotted(error.path[len(path) :])
+            text = f"{where}: {error.message}. Nothing is known of this node's NUMA nodes."
+            self._notices.append(Notice("nrt-unreadable", text, name))
+            return None
+        return None if name in self._broken else found
+
     def _once(self, known: Iterable[str], name: str, path: Path) -> None:
         if name in known:
             raise FieldError((*path, "metadata", "name"), f'duplicate "{name}"')
@@ -131,7 +151,7 @@ class _Reading:
         Raises:
             InputError: there was no Node and no topology object.
         """
-        if not (self._nodes or self._nrts or self._topologies):
+        if not (self._nodes or self._nrts or self._topologies or self._broken):
             raise InputError(
                 "no Node and no NodeResourceTopology found; "
                 "fix: kubectl get nodes,noderesourcetopologies,pods -A -o json",

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import IDEAL, KubeletConfig
@@ -17,8 +17,7 @@ from numalign.kubelet.releases import NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, kubelet, parse_version
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
-from numalign.model.pod import Container, Pod
-from numalign.model.quantity import NANO, from_int
+from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
 from numalign.scheduler.node import ClusterNode, Fleet, Known
@@ -111,8 +110,6 @@ class _Building:
             allocatable = {**allocatable, "pods": PODS_BY_DEFAULT * NANO}
         bound = tuple([counted(session, one.pod) for one in pods])
         if session is not None:
-            taken = () if dump.pods else _anonymous(session)
-            bound = bound or taken
             session = with_allocatable(session, read.allocatable)._replace(pods=ActivePods(bound))
             if MEMORY not in allocatable:
                 session = without_judging(session, [MEMORY])
@@ -126,6 +123,7 @@ class _Building:
             taints=read.taints,
             unschedulable=read.unschedulable,
             placed=tuple([one.placed for one in pods if one.placed]),
+            unplaced=() if session is not None else bound,
         )
 
     def notices(self) -> Iterator[Notice]:
@@ -152,7 +150,13 @@ class _Building:
         """Open the kubelet of a node, with what is taken there."""
         topology, found = self._dump.topologies.get(identity.name), self._dump.nrts.get(identity.name)
         if found is not None:
-            return self._of_nrt(identity, found.nrt, read, topology), "counts"
+            try:
+                return self._of_nrt(identity, found.nrt, read, topology), "counts"
+            except (InputError, StartError) as error:
+                self._say(
+                    "nrt-unreadable", f"{error.message}. Nothing is known of these nodes' NUMA nodes.", identity.name
+                )
+                return None, "nothing"
         if topology is not None:
             return self._of_cpus(identity, topology, read), "counts"
         for one in self._labelled:
@@ -263,17 +267,6 @@ def _with_taken(state: NodeState, cpus: int) -> NodeState:
     held = CPUState(state.cpu.default & ~cpus, {occupied.UID: {occupied.CONTAINER: cpus}}, occupied.UID)
     pod = occupied.demand_of(occupied.UID, cpus.bit_count())
     return state._replace(states=(state.device, held, state.memory), pods={occupied.UID: pod})
-
-
-def _anonymous(session: Session) -> tuple[Pod, ...]:
-    """Stand in for the pods of a node where the dump has no pods: what is taken is asked by nobody in particular."""
-    pods = []
-    for uid, demand in session.state.pods.items():
-        one = demand.containers[0]
-        amounts = {CPU: one.cpus, **dict(one.memory or ()), **dict(one.devices)}
-        requests = {name: from_int(amount) for name, amount in amounts.items() if amount}
-        pods.append(Pod(uid, uid, "Guaranteed", (Container(one.name, "app", requests, requests),)))
-    return tuple(pods)
 
 
 def read_machines(files: Iterable[str]) -> Built:

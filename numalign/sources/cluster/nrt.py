@@ -38,6 +38,13 @@ def is_nrt(thing: object) -> bool:
     return thing.get("kind") == KIND and str(thing.get("apiVersion")).partition("/")[0] == GROUP
 
 
+def name_of(thing: Mapping[str, object]) -> str:
+    """Name the node of an object; empty: it has no name."""
+    metadata = thing.get("metadata")
+    found = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
 def read_nrt(thing: Mapping[str, object], path: Path = ()) -> ReadNRT:
     """Read one object.
 

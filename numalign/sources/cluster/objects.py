@@ -112,6 +112,7 @@ class PodReader:
             namespace=namespace,
             uid=uid if isinstance(uid, str) and uid else f"{namespace}/{name}",
             created=str(metadata.get("creationTimestamp") or ""),
+            labels=_labels(metadata.get("labels")),
         )
         annotations = metadata.get("annotations")
         placed = None
@@ -157,6 +158,10 @@ def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:
     return value
 
 
+def _labels(value: object) -> Mapping[str, str]:
+    return value if isinstance(value, dict) and all(type(one) is str for one in value.values()) else {}
+
+
 def _name(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable() or not value:
         raise TypeError(f"expected a name, got {shown(value)}")
@@ -168,8 +173,11 @@ _KEPT_OF_CONTAINER: Final = ("name", "resources", "restartPolicy", "ports")
 
 
 def trimmed(spec: Mapping[str, object]) -> dict[str, object]:
-    """Keep what says how much a bound pod takes, and which ports."""
+    """Keep what says how much a bound pod takes, which ports, and whom it keeps away."""
     result: dict[str, object] = {key: spec[key] for key in _KEPT if key in spec}
+    keeps_away = "affinity" in spec and _part(spec, "affinity").get("podAntiAffinity")
+    if keeps_away:
+        result["affinity"] = {"podAntiAffinity": keeps_away}
     for group in ("initContainers", "containers"):
         listed = spec.get(group) or ()
         if not isinstance(listed, list | tuple):

@@ -97,9 +97,10 @@ class _Reading:
         taints = tuple([Taint(*one) for one in data["taints"]])
         demands: dict[str, PodDemand] = {}
         pods = []
-        for index, (namespace, pod_name, uid, shape, created) in enumerate(data["pods"]):
+        for index, (namespace, pod_name, uid, shape, created, *more) in enumerate(data["pods"]):
             read_as(self._of_shapes, shape, (*path, "pods", index))
-            pods.append(_named(self._shapes[shape], namespace, pod_name, uid, created))
+            pod = _named(self._shapes[shape], namespace, pod_name, uid, created)
+            pods.append(pod._replace(labels=read_as(TEXTS, more[0], (*path, "pods", index, 5))) if more else pod)
             demands[uid] = self._demands[shape]._replace(uid=uid)
         if len(pods) != len({pod.full_name for pod in pods}) or len(pods) != len(demands):
             raise FieldError((*path, "pods"), f"a pod is there twice; {CHANGED}")

@@ -60,7 +60,10 @@ class _Writing:
             "name": node.name,
             "known": node.known,
             "allocatable": write(AMOUNTS, node.totals.allocatable),
-            "pods": [[pod.namespace, pod.name, pod.uid, self._shape(pod), pod.created] for pod in pods],
+            "pods": [
+                [pod.namespace, pod.name, pod.uid, self._shape(pod), pod.created, *([pod.labels] if pod.labels else ())]
+                for pod in pods
+            ],
         }
         if node.totals.unjudged:
             result["unjudged"] = sorted(node.totals.unjudged)

@@ -23,6 +23,8 @@ MACHINE = Machine(
 )
 NO_THREADS = Machine("m", (NUMANode(0, parse("0-1"), 1),), cores=(1, 2))
 
+NUMA = ("dra.cpu/numaNodeID", "dra.net/numaNode", "resource.kubernetes.io/numaNode")
+
 
 def published(group: GroupBy, reserved: str = "", machine: Machine = MACHINE) -> list[tuple[str, dict[str, Any]]]:
     return [
@@ -36,11 +38,11 @@ def test_a_device_for_each_numa_node() -> None:
     assert published("numanode", "0") == [
         (
             "cpudevnuma000",
-            {**both, "dra.cpu/numaNodeID": 0, "dra.net/numaNode": 0, "dra.cpu/socketID": 0, "dra.cpu/numCPUs": 3},
+            {**both, **dict.fromkeys(NUMA, 0), "dra.cpu/socketID": 0, "dra.cpu/numCPUs": 3},
         ),
         (
             "cpudevnuma001",
-            {**both, "dra.cpu/numaNodeID": 1, "dra.net/numaNode": 1, "dra.cpu/socketID": 1, "dra.cpu/numCPUs": 4},
+            {**both, **dict.fromkeys(NUMA, 1), "dra.cpu/socketID": 1, "dra.cpu/numCPUs": 4},
         ),
     ]
 
@@ -80,8 +82,7 @@ def test_a_device_for_each_cpu_the_threads_of_a_core_one_after_the_other() -> No
         "dra.cpu/smtEnabled": True,
         "dra.cpu/cacheL3ID": found[3][1]["dra.cpu/cacheL3ID"],
         "dra.cpu/socketID": 1,
-        "dra.cpu/numaNodeID": 1,
-        "dra.net/numaNode": 1,
+        **dict.fromkeys(NUMA, 1),
     }
     assert [one.numa for one in devices(MACHINE, "cpu", 0)][:5] == [(0,), (0,), (0,), (0,), (1,)]
     assert not any(one.device.shared for one in devices(MACHINE, "cpu", 0))

@@ -15,6 +15,7 @@ from numalign.model.quantity import canonical
 
 NODES = (NUMANode(0, 1, 1), NUMANode(1, 2, 1))
 AT_1 = PCIFunction("0000:17:00.0", numa_node=1, names=("mlx5_0",), root="pci0000:15")
+NUMA = "resource.kubernetes.io/numaNode"
 BUS, ROOT = "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"
 
 
@@ -31,7 +32,7 @@ def published(
 
 
 GPUS = [
-    ("NVIDIA's says its id and its type", "gpu.nvidia.com", "GPU-1", (), {"uuid": "GPU-1", "type": "gpu"}),
+    ("NVIDIA's says its id and its type", "gpu.nvidia.com", "GPU-1", (), {"uuid": "GPU-1", "type": "gpu", NUMA: 1}),
     ("AMD's its node and its type", "gpu.amd.com", "GPU-1", (), {"type": "amdgpu", "numaNode": 1}),
     ("the example its id and its number", "gpu.example.com", "GPU-1", (), {"uuid": "GPU-1", "index": 0}),
     (
@@ -39,14 +40,14 @@ GPUS = [
         "gpu.nvidia.com",
         "0000:18:00.0",
         (),
-        {BUS: "0000:18:00.0", "uuid": "0000:18:00.0", "type": "gpu"},
+        {BUS: "0000:18:00.0", "uuid": "0000:18:00.0", "type": "gpu", NUMA: 1},
     ),
     (
         "the bus knows its root",
         "gpu.nvidia.com",
         "0000:17:00.0",
         (AT_1,),
-        {BUS: "0000:17:00.0", ROOT: "pci0000:15", "uuid": "0000:17:00.0", "type": "gpu"},
+        {BUS: "0000:17:00.0", ROOT: "pci0000:15", "uuid": "0000:17:00.0", "type": "gpu", NUMA: 1},
     ),
 ]
 

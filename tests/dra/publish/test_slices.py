@@ -138,11 +138,13 @@ def test_slices_are_named_after_the_node() -> None:
 
 def test_the_standard_name_is_published_where_a_device_is_on_one_node() -> None:
     name = "resource.kubernetes.io/numaNode"
-    drivers: dict[str, tuple[str, ...]] = {"dra.cpu": (), "gpu.nvidia.com": ("nvidia.com/gpu",)}
-    [cpus, gpus] = publish(HGX, drivers, Options(standard_numa=True)).slices
+    drivers: dict[str, tuple[str, ...]] = {"dra.memory": (), "gpu.nvidia.com": ("nvidia.com/gpu",)}
+    [memory, gpus] = publish(HGX, drivers, Options(standard_numa=True)).slices
 
-    assert [one.attributes[name].value for one in cpus.devices] == [0, 1]
+    assert {one.attributes[name].value for one in memory.devices} == {0, 1}
     assert [one.attributes[name].value for one in gpus.devices] == [0] * 4 + [1] * 4
-    assert all(name not in one.attributes for one in publish(HGX, drivers, Options()).slices[0].devices)
+    [memory, gpus] = publish(HGX, drivers, Options()).slices
+    assert all(name not in one.attributes for one in memory.devices)
+    assert [one.attributes[name].value for one in gpus.devices] == [0] * 4 + [1] * 4
     [sockets] = publish(HGX, {"dra.cpu": ()}, Options(standard_numa=True, cpus="socket")).slices
     assert all(name not in one.attributes for one in sockets.devices)

@@ -110,9 +110,9 @@ def test_host_ports_are_filled_in_on_the_hosts_network() -> None:
             "expected a quantity, got false",
         ),
         (
-            pod({"limits": {"nvidia.com/gpu": None}}),
+            pod({"limits": {"nvidia.com/gpu": []}}),
             'spec.containers[0].resources.limits["nvidia.com/gpu"]',
-            "expected a quantity, got null",
+            "expected a quantity, got a list",
         ),
         (
             pod({"requests": {"memory": "4GB"}}),

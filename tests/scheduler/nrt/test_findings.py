@@ -64,7 +64,16 @@ ODD = [
         of(topologyManagerMaxNUMANodes="٣"),
         [("nrt-attribute-unknown", "attributes.topologyManagerMaxNUMANodes")],
     ),
-    ("a zone of another type", zone(type="Core"), [("nrt-zone-type", "zones[0].type")]),
+    (
+        "a zone of another type takes a number",
+        zone(type="Core"),
+        [("nrt-zone-type", "zones[0].type"), ("nrt-crash", "zones[1].name")],
+    ),
+    (
+        "a number is left out",
+        of(GOOD._replace(costs={"node-0": 10}), OTHER._replace(name="node-8", costs={})),
+        [("nrt-crash", "zones[1].name")],
+    ),
     (
         "no zone of a node",
         of(GOOD._replace(type="Core")),
@@ -74,9 +83,9 @@ ODD = [
     (
         "a name that KAI reads",
         of(GOOD._replace(name="numa0", costs={}), OTHER._replace(costs={"node-1": 10})),
-        [("nrt-zone-name", "zones[0].name")],
+        [("nrt-zone-name", "zones[0].name"), ("nrt-crash", "zones[1].name")],
     ),
-    ("the last number that there is", of(GOOD._replace(name="node-63", costs={})), []),
+    ("the last number that there is", of(GOOD._replace(name="node-63", costs={})), [("nrt-crash", "zones[0].name")]),
     ("a number behind it", of(GOOD._replace(name="node-64", costs={})), [("nrt-zone-name", "zones[0].name")]),
     ("costs to a zone that is not there", zone(costs={"node-7": 10}), [("nrt-cost-unknown", "zones[0].costs")]),
     ("no costs at all", of(GOOD._replace(costs={}), OTHER._replace(costs={})), [("nrt-no-costs", "zones")]),

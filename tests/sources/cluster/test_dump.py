@@ -224,10 +224,13 @@ def test_a_drained_and_tainted_node_is_read_as_such(tmp_path: Path) -> None:
     assert one.taints[0].key == "gpu"
 
 
-def test_a_dump_of_objects_alone_counts_what_is_taken_as_asked(tmp_path: Path) -> None:
+def test_what_an_object_says_is_taken_is_no_request_of_a_pod(tmp_path: Path) -> None:
     there = guaranteed("p", {"cpu": "3", "memory": "1Gi"})
     one = fleet_of(read(tmp_path, published("n", there))).fleet.nodes[0]
-    assert one.totals.used["cpu"] == 3 * 10**9
+    assert one.totals.used == {}
+    assert one.session is not None
+    assert one.session.pods == ()
+    assert one.session.state.cpu.default.bit_count() == 16 - 3
 
 
 NO_POD = {**bound("p", "n"), "spec": {"nodeName": "n", "containers": 5}}
