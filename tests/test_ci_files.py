@@ -63,6 +63,15 @@ def test_the_action_annotates_and_fails_where_a_pod_is_refused(tmp_path: Path) -
     assert "::error file=pods/announcement.yaml" in done.stdout
 
 
+def test_the_action_puts_a_summary_into_the_step(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+
+    done = action(tmp_path, COMMAND="test", PATHS="tests/render/ci/rejected.yaml", GITHUB_STEP_SUMMARY=str(summary))
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert summary.read_text(encoding="utf-8").startswith("### numalign test: 1 of 1 fails")
+
+
 def test_the_action_passes_where_all_is_well(tmp_path: Path) -> None:
     done = action(tmp_path, COMMAND="lint", PATHS="pods/limits-only.yaml\n")
 

@@ -71,7 +71,7 @@ def prose(text: str) -> str:
 
 def spoken(text: str) -> Iterator[str]:
     """Cut an output into sentences: a line that is no row of a table, or what its full stops make of it."""
-    for line in plain(text).splitlines():
+    for line in plain(text.replace("%0A", "\n")).splitlines():
         words = line.strip()
         if COMMAND.match(line) or re.search(r"\S {2,}\S", words) or HEADINGS.match(words) or words.startswith("{"):
             continue

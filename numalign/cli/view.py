@@ -59,7 +59,7 @@ def late_imports() -> Iterator[None]:
 with late_imports():
     from numalign.cli import yaml_text as yaml
     from numalign.render.ci import checks as reports
-    from numalign.render.ci import junit, sarif
+    from numalign.render.ci import junit, sarif, summary
     from numalign.render.page import document as documents
     from numalign.render.page import markdown, table_csv
     from numalign.render.picture import canvas
@@ -104,8 +104,7 @@ def show(view: View[Answer], answer: Answer, output: Output) -> None:
     """Print an answer as one of the outputs of its view."""
     if output in view.own:
         made = view.own[output](answer)
-    else:
-        form = FORMS[output]
+    elif form := _form(view, output):
         made = form.write(*(getattr(view, face)(answer) for face in form.faces))
     if isinstance(made, str):
         click.echo(made, nl=False)
@@ -113,10 +112,15 @@ def show(view: View[Answer], answer: Answer, output: Output) -> None:
         documents.show(made)
 
 
-def faces_of(output: Output) -> tuple[Face, ...]:
+def faces_of(view: View[Answer], output: Output) -> tuple[Face, ...]:
     """Name the faces that an output is made of, so that nothing is worked out that it does not show."""
-    form = FORMS.get(output)
+    form = _form(view, output)
     return form.faces if form else ()
+
+
+def _form(view: View[Answer], output: Output) -> Form | None:
+    """Find the form of an output; None: it is a command's own."""
+    return (OF_CHECKED.get(output) if view.checks else None) or FORMS.get(output)
 
 
 @contextmanager
@@ -215,3 +219,7 @@ FORMS: Mapping[Output, Form] = {
     "sarif": Form(("checks",), lambda checks: json_text(sarif.sarif(_command(), checks))),
 }
 """Output -> what it is made of: every command whose view has these faces has the output, too."""
+OF_CHECKED: Mapping[Output, Form] = {
+    "markdown": Form(("checks", "document"), lambda checks, document: summary.summary(_command(), checks, document)),
+}
+"""The same of commands that build servers run: their Markdown is for a pull request."""

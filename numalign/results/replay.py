@@ -10,8 +10,10 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.kubelet.memory.state import Block
+    from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS
+    from numalign.results.explain import ExplainedPod
 
 
 class ReplayedContainer(NamedTuple):
@@ -83,6 +85,16 @@ class ReplayResult(NamedTuple):
     """None: the kubelet crashed on the way."""
 
 
+class SuitePod(NamedTuple):
+    """A pod of a test, explained."""
+
+    told: ExplainedPod
+    setup: Setup
+    file: str
+    line: int
+    """Of what is at fault."""
+
+
 class SuiteCase(NamedTuple):
     """One test on one machine under one setting."""
 
@@ -93,6 +105,8 @@ class SuiteCase(NamedTuple):
     line: int
     problems: tuple[str, ...]
     """What is not as expected, a clause each; empty: all is."""
+    about: SuitePod | None = None
+    """The first pod that is rejected or not aligned, where something is not as expected."""
 
     @property
     def passed(self) -> bool:

@@ -15,6 +15,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
 from numalign.results.admit import AdmitResult, Gang, Occupant, PodResult, RefusedAlike
+from numalign.values import NamedTuple
 from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
@@ -61,14 +62,10 @@ def admit(
         StartError: the kubelet would refuse to start.
     """
     pods = _without_missing(pods, setup, allow_missing)
-    session = _opened(setup, there, fit_check=fit_check)
-    odd = odd_from_the_start(session)
     groups = _Groups() if reasons else None
-    notices: list[Notice] = []
     tried: list[PodResult] = []
-    session, earlier = _with_beside(session, beside, notices, started=started)
-    session, failed = _since(session, since, _refused(beside, session))
-    notices += failed
+    before = node_before(setup, beside=beside, started=started, fit_check=fit_check, there=there, since=since)
+    session, earlier, notices = before.session, before.beside, [*before.notices]
     for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
         session, failed = _after(outcome, started=started)
         notices += (*outcome.notices, *failed)
@@ -83,12 +80,44 @@ def admit(
         exclusive_cpus=session.node.cpu.static,
         reserved_cpus=session.node.cpu.reserved,
         pods=tuple(tried),
-        beside=tuple(earlier),
-        notices=(*odd, *_absent(earlier), *notices, *_missing(tried, setup)),
+        beside=earlier,
+        notices=(*notices, *_missing(tried, setup)),
         refusals=tuple(groups.found) if groups is not None else (),
         occupants=tuple(occupants_of(session, (*beside, *(there.pods if there else ())))) if occupants else (),
         session=session if keep else None,
     )
+
+
+class Before(NamedTuple):
+    """A node before the first pod comes up."""
+
+    session: Session
+    beside: tuple[PodResult, ...]
+    """What became of the pods said to be there."""
+    notices: tuple[Notice, ...]
+
+
+def node_before(
+    setup: Setup,
+    *,
+    beside: Sequence[Pod],
+    started: bool,
+    fit_check: bool,
+    there: Session | None,
+    since: SinceRequest | None,
+) -> Before:
+    """Start the kubelet, admit the pods that are there, and let happen what happened since; arguments as of `admit`.
+
+    Raises:
+        StartError: the kubelet would refuse to start.
+        InputError: no pod has the name of one that started or ended.
+    """
+    session = _opened(setup, there, fit_check=fit_check)
+    odd = odd_from_the_start(session)
+    notices: list[Notice] = []
+    session, earlier = _with_beside(session, beside, notices, started=started)
+    session, failed = _since(session, since, _refused(beside, session))
+    return Before(session, tuple(earlier), (*odd, *_absent(earlier), *notices, *failed))
 
 
 def _without_missing(pods: Iterable[Pod], setup: Setup, allow_missing: Sequence[str]) -> Iterable[Pod]:
@@ -201,7 +230,7 @@ class _Groups:
 
     def add(self, outcome: Outcome, pod: PodResult) -> None:
         """Count a refused pod to the last group, or open the next."""
-        if self._last is not None and _alike(self._last, outcome):
+        if self._last is not None and refused_alike(self._last, outcome):
             self.found[-1] = self.found[-1]._replace(number=self.found[-1].number + 1)
             return
         from numalign.analysis.refusal import refusal
@@ -213,7 +242,7 @@ class _Groups:
         self._last = outcome
 
 
-def _alike(one: Outcome, other: Outcome) -> bool:
+def refused_alike(one: Outcome, other: Outcome) -> bool:
     """Tell whether two refused pods asked for the same and found the same."""
     return (one.demand.containers, one.message, one.before.state) == (
         other.demand.containers,

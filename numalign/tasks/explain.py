@@ -155,10 +155,7 @@ def explain(
             situation = situation._replace(past=situation.past + ends)
             session = played(session, ends)
         outcome = admit(session, pod)
-        others = [(name, situation._replace(setup=other, there=None)) for name, other in elsewhere]
-        explained = explain_outcome(
-            situation, outcome, others, known=_bundled(situation), altered=with_what_lacks(situation, outcome)
-        )
+        explained = explain_here(situation, outcome, elsewhere)
         told.append(explained_pod(explained, details=details, all_alternatives=all_alternatives))
         notices += outcome.notices
         if told[-1].pod.fatal:
@@ -171,6 +168,14 @@ def explain(
         session.node.cpu.reserved,
         tuple(told),
         (*notices, *missing_notices((one.pod for one in told), setup.machine)),
+    )
+
+
+def explain_here(situation: Situation, outcome: Outcome, elsewhere: Sequence[tuple[str, Setup]] = ()) -> Explanation:
+    """Explain an admission, with other machines and what this one lacks; `elsewhere` as of `explain`."""
+    others = [(name, situation._replace(setup=other, there=None)) for name, other in elsewhere]
+    return explain_outcome(
+        situation, outcome, others, known=_bundled(situation), altered=with_what_lacks(situation, outcome)
     )
 
 

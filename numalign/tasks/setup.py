@@ -5,8 +5,8 @@ Everything is read and checked before the first admission, so that wrong input (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from numalign.errors import InputError, Notice
@@ -76,13 +76,19 @@ class LoadedPods(NamedTuple):
         """Pod (`namespace/name`) -> the file it stands in."""
         return {one.pod.full_name: one.document.name for one in self.sources}
 
-    @property
-    def places(self) -> Iterator[tuple[str | None, int]]:
-        """File (None: standard input) and line of each of `tried`."""
-        for _, members in groupby(self.sources, key=lambda source: id(source.document)):
-            sources = tuple(members)
-            lines = sources[0].document.lines(source.path for source in sources)
-            yield from zip(map(file_of, sources), lines, strict=True)
+    def places(self, fields: Iterable[Sequence[str]]) -> Iterator[tuple[str | None, list[int]]]:
+        """Yield for each of `tried` its file (None: standard input), its line, and the lines of some of its fields.
+
+        A document is read once for all of them: it may be a list of very many pods.
+        """
+        wanted = zip(self.sources, fields, strict=False)
+        for _, members in groupby(wanted, key=lambda one: id(one[0].document)):
+            pods = tuple(members)
+            paths = [[source.path, *map(source.place, each)] for source, each in pods]
+            lines = iter(pods[0][0].document.lines(chain.from_iterable(paths)))
+            yield from (
+                (file_of(source), list(islice(lines, len(each)))) for (source, _), each in zip(pods, paths, strict=True)
+            )
 
 
 def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:

@@ -8,12 +8,14 @@ from numalign.errors import StartError
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
 from numalign.results.admit import AdmitResult
-from numalign.results.replay import SuiteCase, SuiteResult
+from numalign.results.replay import SuiteCase, SuitePod, SuiteResult
 from numalign.sources.recorded import suite
 from numalign.sources.recorded.suite import Case, Expectation, Settings
 from numalign.tasks.admit import admit
+from numalign.tasks.problems import explain_problems
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+from numalign.worlds.at_fault import field_at_fault
 
 
 def run_suite(files: Sequence[str]) -> SuiteResult:
@@ -30,13 +32,13 @@ def run_suite(files: Sequence[str]) -> SuiteResult:
 def _tested(file: str, case: Case) -> Iterator[SuiteCase]:
     for machine in case.machines:
         for settings in case.kubelets:
-            problems = tuple(_problems(case, machine, settings))
-            yield SuiteCase(
-                name=case.name, machine=machine, settings=settings.text, file=file, line=case.line, problems=problems
+            done = SuiteCase(
+                name=case.name, machine=machine, settings=settings.text, file=file, line=case.line, problems=()
             )
+            yield _ran(done, case, machine, settings)
 
 
-def _problems(case: Case, machine: str, settings: Settings) -> Iterator[str]:
+def _ran(done: SuiteCase, case: Case, machine: str, settings: Settings) -> SuiteCase:
     """Run one combination and say what is not as expected."""
     request = KubeletRequest(settings.config, None, settings.flags, settings.version)
     try:
@@ -44,14 +46,29 @@ def _problems(case: Case, machine: str, settings: Settings) -> Iterator[str]:
         pods = load_pods(PodsRequest(case.pods, case.beside, case.replicas), on=on.setup)
         result = admit(on.setup, pods.tried, beside=pods.beside)
     except StartError as error:
-        if case.expect.start_error is None:
-            yield f"the kubelet would not start: {error}"
-        elif case.expect.start_error not in str(error):
-            yield f"the kubelet would not start, but says {error}"
-        return
-    if case.expect.start_error is not None:
-        yield "the kubelet would start"
-    yield from _differences(case.expect, result, len(pods.tried))
+        return done._replace(problems=tuple(_start_problems(case.expect, error)))
+    problems = tuple(_differences(case.expect, result, len(pods.tried)))
+    return done._replace(problems=problems, about=_about(result, pods) if problems else None)
+
+
+def _start_problems(expect: Expectation, error: StartError) -> Iterator[str]:
+    if expect.start_error is None:
+        yield f"the kubelet would not start: {error}"
+    elif expect.start_error not in str(error):
+        yield f"the kubelet would not start, but says {error}"
+
+
+def _about(result: AdmitResult, pods: LoadedPods) -> SuitePod | None:
+    """Explain the first pod that is rejected or not aligned; None: none is, or it stands in no file."""
+    explained = explain_problems(result, pods.tried, beside=pods.beside)
+    number, told = next(iter(explained.items()), (0, None))
+    if told is None:
+        return None
+    container = "" if not told.pod.admitted else next(one.name for one in told.pod.containers if one.aligned is False)
+    fields: list[list[str]] = [[] for _ in range(number)]
+    fields.append([field_at_fault(pods.tried[number], told.pod, told, container)])
+    (file, (_, line)) = list(pods.places(fields))[number]
+    return None if file is None else SuitePod(told, result.setup, file, line)
 
 
 def _differences(expect: Expectation, result: AdmitResult, tried: int) -> Iterator[str]:
@@ -61,6 +78,8 @@ def _differences(expect: Expectation, result: AdmitResult, tried: int) -> Iterat
     if wanted is not None and len(admitted) != wanted:
         why = f" ({refused[0].name}: {refused[0].reason or refused[0].stage})" if refused else ""
         yield f"{len(admitted)} of {tried} pods admitted, expected {wanted}{why}"
+    if expect.start_error is not None:
+        yield "the kubelet would start"
     if expect.reason is not None or expect.message is not None:
         if not refused:
             yield "no pod is rejected"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
@@ -39,9 +39,10 @@ with late_imports():
     from numalign.render.page import document as page
     from numalign.render.picture import occupants
     from numalign.render.text import admit as text
-    from numalign.tasks import claimed, node_state
+    from numalign.tasks import claimed, node_state, problems
 
 if TYPE_CHECKING:
+    from numalign.results.explain import ExplainedPod
     from numalign.tasks.node_state import KeptNode
 
 
@@ -53,6 +54,8 @@ class Shown(NamedTuple):
     up: LoadedPods
     notices: Sequence[Notice]
     fail_on: FailOn
+    explained: Mapping[int, ExplainedPod]
+    """Place of a pod -> why it was rejected or is not aligned, where build servers are told."""
 
 
 VIEW = View[Shown](
@@ -63,7 +66,9 @@ VIEW = View[Shown](
     ],
     data=lambda shown: json.admit_json(shown.result, shown.notices),
     names=lambda shown: text.admit_names(shown.result.pods),
-    checks=lambda shown: checks.admit_checks(shown.result, shown.up.places, shown.fail_on),
+    checks=lambda shown: checks.admit_checks(
+        shown.result, shown.explained, shown.up.tried, shown.up.places, shown.fail_on
+    ),
     picture=lambda shown: occupants.draw_occupants(shown.result),
 )
 
@@ -114,7 +119,9 @@ def command(
         here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)
         on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup)
-        result = _admitted(here, up, pods, since, fit_check=only is None, output=output, fail_on=fail_on)
+        faces = faces_of(VIEW, output)
+        result = _admitted(here, up, pods, since, fit_check=only is None, faces=faces, fail_on=fail_on)
+        explained = _explained(result, here, up, pods, since, fit_check=only is None) if "checks" in faces else {}
         result = _with_gangs_and_claims(result, up, pods, slices)
         written: tuple[Notice, ...] = ()
         if kept and result.session and not (result.fatal or up.broken):
@@ -123,10 +130,11 @@ def command(
         notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
         with answering(files):
             tell((*(() if node or state else default_policy(on, kubelet)), *notices))
-            if not (quiet or pods.names) and (said := _since(since, output)):
+            if not (quiet or pods.names) and (said := _since(since, faces)):
                 print_names(said)
             elif not quiet:
-                show(VIEW, Shown(result, on.origin, up, notices, fail_on), output)
+                shown = Shown(result, on.origin, up, notices=notices, fail_on=fail_on, explained=explained)
+                show(VIEW, shown, output)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
     no = any(fails(pod, fail_on, result.claims) for pod in result.pods) or claims_fail(result.claims, fail_on)
@@ -151,10 +159,9 @@ def _admitted(
     since: SinceRequest,
     *,
     fit_check: bool,
-    output: Output,
+    faces: Sequence[str],
     fail_on: FailOn,
 ) -> AdmitResult:
-    faces = faces_of(output)
     return admit(
         here.on.setup,
         counted(up.tried, "pods"),
@@ -171,12 +178,27 @@ def _admitted(
     )
 
 
+def _explained(
+    result: AdmitResult, here: Place, up: LoadedPods, pods: PodsRequest, since: SinceRequest, *, fit_check: bool
+) -> Mapping[int, ExplainedPod]:
+    return problems.explain_problems(
+        result,
+        up.tried,
+        beside=up.beside,
+        started=pods.started,
+        fit_check=fit_check,
+        there=here.there,
+        since=since,
+        allow_missing=pods.allow_missing,
+    )
+
+
 def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
     return node_state.kept_node(state, machine, kubelet, lambda: waiting(state))
 
 
-def _since(since: SinceRequest, output: Output) -> tuple[str, ...]:
+def _since(since: SinceRequest, faces: Sequence[str]) -> tuple[str, ...]:
     """Say what happened to the pods there, in place of an answer about pods that come, where people read it."""
-    if faces_of(output) not in (("document",), ("wide",), ("names",)):
+    if not {"document", "wide", "names"} & set(faces) or "picture" in faces:
         return ()
     return (*(f"{name} started" for name in since.started), *(f"{name} released" for name in since.without))

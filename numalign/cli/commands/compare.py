@@ -157,7 +157,7 @@ def command(
         started=pods.started,
         options=options,
         allow_missing=pods.allow_missing,
-        reasons=faces_of(output) != ("data",),
+        reasons=faces_of(VIEW, output) != ("data",),
         there=here.there,
     )
     if slices is not None:

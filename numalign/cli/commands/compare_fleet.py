@@ -110,7 +110,7 @@ def compare_fleet(
     """
     if "-" in (*pods.names, pods.beside):
         raise InputError("standard input is read once; fix: name files of pods for the nodes of --fleet", "-")
-    faces = faces_of(output)
+    faces = faces_of(VIEW, output)
     questions = [NodeQuestion(one, pods, kubelet, tuple(options), reasons=faces != ("data",)) for one in sources]
     with Progress() as progress:
         answers = run_all(

@@ -115,7 +115,7 @@ def check_command(
         result = check_config(on.setup)
     else:
         on, result = status.check_node(NodeRequest(node, node_name), machine, kubelet)
-    if "document" in faces_of(output):
+    if "document" in faces_of(CHECK_VIEW, output):
         tell(on.notices)
     if not quiet:
         show(CHECK_VIEW, Checked(result, on), output)

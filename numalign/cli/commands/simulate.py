@@ -114,7 +114,7 @@ def command(
         retry_on_resync=retry_on_resync,
         replicaset_backoff=replicaset_backoff,
         audit=audit,
-        pods="rows" in faces_of(output),
+        pods="rows" in faces_of(VIEW, output),
         allow_outside=allow_outside,
     )
     with Progress() as progress:

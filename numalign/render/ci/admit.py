@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.render.ci.checks import Check, Level, Problem
-from numalign.render.text.alignment import reason_of
+from numalign.render.text.in_brief import NOT_ALIGNED, Brief, briefs
 from numalign.results.verdict import FailOn, fails, pinned_by_claims, pod_claims_fail
+from numalign.worlds.at_fault import field_at_fault
 
 if TYPE_CHECKING:
-    from numalign.results.admit import AdmitResult, PodResult
+    from numalign.model.pod import Pod
+    from numalign.results.admit import AdmitResult
     from numalign.results.dra import PodClaims
+    from numalign.results.explain import ExplainedPod
 
-Place = tuple[str | None, int]
-"""File (None: standard input, which has no name) and line."""
+Places = Callable[[Iterable[Sequence[str]]], Iterable[tuple[str | None, list[int]]]]
+"""Fields pod by pod -> the file of each (None: standard input), and the lines of the pod and of these fields."""
 
-NOT_ALIGNED = "NotAligned"
-"""Title of what an admitted container got: numalign's own word, the kubelet has none."""
 NOT_ALLOCATED = "ClaimsNotAllocated"
 """Title of a pod whose claims have no devices on this node."""
-MISSING = "DeviceMissing"
-"""Title of a container that goes without a device."""
 
 
-def admit_checks(result: AdmitResult, places: Iterable[Place], fail_on: FailOn) -> list[Check]:
+def admit_checks(
+    result: AdmitResult, explained: Mapping[int, ExplainedPod], pods: Sequence[Pod], places: Places, fail_on: FailOn
+) -> list[Check]:
     """Make a check a pod.
 
     Args:
         result: what became of the pods.
-        places: where each of them stands.
+        explained: the place of a pod -> why it was rejected or is not aligned.
+        pods: the pods.
+        places: finds where they and their fields stand.
         fail_on: what makes the answer no.
     """
     group = f"{result.setup.machine.name}.{result.setup.config.topology_manager_policy}"
     held = {(pod.namespace, pod.pod): pod for pod in (result.claims.pods if result.claims is not None else ())}
-    checks = []
-    for pod, (file, line) in zip(result.pods, places, strict=False):  # none after one that the kubelet does not survive
-        failed = fails(pod, fail_on, result.claims)
-        problems = (
-            list(_unaligned(pod, failed, pinned_by_claims(pod, result.claims)))
-            if pod.admitted
-            else [_refusal(pod, failed)]
-        )
+    found: list[list[tuple[Problem, str]]] = []
+    for number, (pod, asked) in enumerate(zip(result.pods, pods, strict=False)):  # none after one that is fatal
+        told, failed = explained.get(number), fails(pod, fail_on, result.claims)
+        pinned = pinned_by_claims(pod, result.claims)
+        problems = [
+            (_problem(one, failed), field_at_fault(asked, pod, told, one.container))
+            for one in briefs(pod, told, result.setup)
+            if not (pod.admitted and one.container in pinned)
+        ]
         claims = held.get((pod.namespace, pod.name))
-        problems += _about_claims(claims, pod_claims_fail(claims, fail_on)) if claims is not None else ()
-        checks.append(Check(group, pod.name, file, line, tuple(problems)))
-    return checks
+        about = _about_claims(claims, pod_claims_fail(claims, fail_on)) if claims is not None else ()
+        found.append([*problems, *((problem, "") for problem in about)])
+    where = places([[field for _, field in each] for each in found])
+    return [
+        Check(
+            group,
+            pod.name,
+            file,
+            line,
+            tuple([one._replace(line=at) for (one, _), at in zip(each, at_lines, strict=True)]),
+        )
+        for pod, each, (file, (line, *at_lines)) in zip(result.pods, found, where, strict=True)
+    ]
+
+
+def _problem(one: Brief, fails: bool) -> Problem:
+    level: Level = "error" if fails else "warning"
+    return Problem(level, one.title, one.message, fails, fix=one.fix, kubelet=one.kubelet)
 
 
 def _about_claims(pod: PodClaims, fails: bool) -> Iterator[Problem]:
@@ -68,17 +87,3 @@ def _why(pod: PodClaims) -> str:
         return error or "no devices are found"
     wanted = "all" if why.wanted is None else str(why.wanted)
     return f"request {why.request} of claim {why.claim} gets {why.found} of {wanted} devices"
-
-
-def _refusal(pod: PodResult, fails: bool) -> Problem:
-    who = f"container {pod.refused_at}: " if pod.refused_at else ""
-    reason = pod.reason or pod.stage
-    return Problem("error" if fails else "warning", reason, f"{who}{pod.message or reason}", fails)
-
-
-def _unaligned(pod: PodResult, fails: bool, pinned: Container[str]) -> Iterator[Problem]:
-    for container in pod.containers:
-        if container.aligned is False and container.name not in pinned:
-            text = f"container {container.name}: {reason_of(container, pod.qos)}"
-            title = MISSING if container.missing else NOT_ALIGNED
-            yield Problem("error" if fails else "warning", title, text, fails)

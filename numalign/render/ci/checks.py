@@ -1,4 +1,4 @@
-"""What build servers are told: checks with problems, which `lint` and `admit` make, and two of the reports of them."""
+"""What build servers are told: checks with problems, which `lint`, `admit` and `test` make, and two of the reports."""
 
 from __future__ import annotations
 
@@ -25,6 +25,26 @@ class Problem(NamedTuple):
     """Whether it makes the answer no, that is exit status 1."""
     line: int | None = None
     """Where, if not where the check is."""
+    file: str | None = None
+    """In which file, if in another one than the check."""
+    fix: str = ""
+    """What to do, as an order; empty: nothing is known."""
+    kubelet: str = ""
+    """The kubelet's own words, if it has any."""
+
+    @property
+    def text(self) -> str:
+        """All of it: the message, the fix and the kubelet's words, a line each."""
+        return "\n".join(self._parts)
+
+    @property
+    def in_a_line(self) -> str:
+        """The same as sentences, one behind the other."""
+        return " ".join(part if part.endswith((".", '"')) else f"{part}." for part in self._parts)
+
+    @property
+    def _parts(self) -> list[str]:
+        return [*filter(None, [self.message, self.fix and f"fix: {self.fix}", self.kubelet])]
 
 
 class Check(NamedTuple):
@@ -38,10 +58,10 @@ class Check(NamedTuple):
     line: int
     problems: tuple[Problem, ...]
 
-    @property
-    def path(self) -> str | None:
-        """The file as services compare it: without `./`."""
-        return None if self.file is None else posixpath.normpath(self.file)
+    def path(self, problem: Problem) -> str | None:
+        """Return the file of a problem as services compare it: without `./`."""
+        file = problem.file or self.file
+        return None if file is None else posixpath.normpath(file)
 
 
 def fingerprinted(checks: Sequence[Check]) -> Iterator[tuple[Check, Problem, str]]:
@@ -51,7 +71,7 @@ def fingerprinted(checks: Sequence[Check]) -> Iterator[tuple[Check, Problem, str
     seen: Counter[tuple[str, ...]] = Counter()
     for check in checks:
         for problem in check.problems:
-            key = (check.path or "-", check.name, problem.title, problem.message)
+            key = (check.path(problem) or "-", check.name, problem.title, problem.message)
             seen[key] += 1
             yield check, problem, sha256("\0".join((*key, str(seen[key]))).encode(errors="replace")).hexdigest()
 
@@ -63,10 +83,11 @@ def github(checks: Sequence[Check]) -> str:
 
 def _command(check: Check, problem: Problem) -> str:
     properties = {"title": problem.title}
-    if check.file is not None:
-        properties = {"file": check.file, "line": str(problem.line or check.line), **properties}
+    file = problem.file or check.file
+    if file is not None:
+        properties = {"file": file, "line": str(problem.line or check.line), **properties}
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{problem.level} {listed}::{_data(f'{check.name}: {problem.message}')}"
+    return f"::{problem.level} {listed}::{_data(f'{check.name}: {problem.text}')}"
 
 
 def _data(text: str) -> str:
@@ -86,12 +107,12 @@ def gitlab(checks: Sequence[Check]) -> list[Data]:
     """Write a list of issues; paths are below the folder in which numalign runs, which is the repository's."""
     return [
         {
-            "description": lines(f"{check.name}: {problem.message}"),
+            "description": lines(f"{check.name}: {problem.in_a_line}"),
             "check_name": lines(problem.title),
             "fingerprint": mark,
             "severity": _SEVERITIES[problem.level],
             "location": {
-                "path": lines(check.path or "-"),
+                "path": lines(check.path(problem) or "-"),
                 "lines": {"begin": max(problem.line or check.line, 1)},
             },
         }

@@ -40,5 +40,6 @@ def _case(suite: ElementTree.Element, check: Check) -> None:
 
 
 def _told(check: Check, problem: Problem) -> str:
-    where = f"{check.file}:{problem.line or check.line}: " if check.file is not None else ""
-    return lines(f"{where}{problem.level}: {problem.title}: {problem.message}")
+    file = problem.file or check.file
+    where = f"{file}:{problem.line or check.line}: " if file is not None else ""
+    return lines(f"{where}{problem.level}: {problem.title}: {problem.text}")

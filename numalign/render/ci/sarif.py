@@ -60,10 +60,10 @@ def _result(check: Check, problem: Problem, mark: str, rule: int) -> Data:
         "ruleId": lines(problem.title),
         "ruleIndex": rule,
         "level": _LEVELS[problem.level],
-        "message": {"text": lines(f"{check.name}: {problem.message}")},
+        "message": {"text": lines(f"{check.name}: {problem.text}")},
         "partialFingerprints": {"numalign/v1": mark},
     }
-    path = check.path
+    path = check.path(problem)
     if path is not None:
         place = {
             "artifactLocation": {"uri": ("file://" if path.startswith("/") else "") + quote(path)},

@@ -114,7 +114,7 @@ def explanation(
     found = reasons_of(told, config)
     said = found.every
     return [
-        Note(f"{told.pod.name}: {_verdict(told, told.refusal)}", "bad"),
+        Note(f"{told.pod.name}: {verdict_text(told, told.refusal)}", "bad"),
         *(Note(first_of_all(one), "bad", 2) for one in (told.refusal.crash,) if one is not None),
         *(Title(text, 2) for text in lines(said)),
         *(Title(text, 2) for text in next_lines(told)),
@@ -158,7 +158,7 @@ def _never_enough(lax: Refusal | None) -> Sequence[str]:
     return ever.for_ever().resources if counted and ever.lasting else ()
 
 
-def _verdict(told: ExplainedPod, refusal: Refusal) -> str:
+def verdict_text(told: ExplainedPod, refusal: Refusal) -> str:
     """Say what becomes of a pod, and whether an empty machine would do better."""
     if refusal.crash is None:
         other = refusal.empty.at if refusal.empty is not None else None

@@ -113,4 +113,4 @@ def lint_checks(result: LintResult, bar: str) -> list[Check]:
 def _problem(finding: Finding, line: int, bar: str) -> Problem:
     who = f"container {finding.container}: " if finding.container else ""
     level: Level = "notice" if finding.effect == "note" else "warning"
-    return Problem(level, finding.code, f"{who}{finding.message}; {finding.advice}", reaches(finding, bar), line)
+    return Problem(level, finding.code, f"{who}{finding.message}", reaches(finding, bar), line, fix=finding.advice)
