@@ -28,6 +28,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "device-missing": ("warning", None),  # the message names the similar resource or the flag
     "preempted": ("warning", None),  # the scheduler's own choice
     "start-failed": ("warning", "numalign config check shows a configuration that starts"),
+    "observed-differs": ("warning", "run numalign snapshot on the node, and add --node with its file"),
     "beside-refused": ("warning", None),  # the pod is not on the node, and numalign explain finds a fix for it
     # Inputs.
     "no-pod": ("note", None),  # a document without a pod changes no answer

@@ -20,11 +20,13 @@ from typing import Final, NoReturn
 import click
 
 from numalign.cli import main_of
+from numalign.cli.asked_by_kubectl import Why, inside, observed_of, there_then
 from numalign.cli.options import Flag, OwnFlag, flag
 from numalign.cli.root import CONTEXT_SETTINGS, LazyGroup, debug_option, version_option, with_help
 from numalign.cli.stderr import say
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus
+from numalign.model.path import FieldError, dotted
 from numalign.sources.text.json import loads
 
 CLUSTER: Final = {
@@ -162,38 +164,61 @@ _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
     help="machine of the node [default: its NRT object]",
 )
 @flag("--node", metavar="SOURCE", help="snapshot of the node, in place of the cluster")
+@flag("--keep", metavar="DIR", help="keep the files that the cluster's answers are written to")
 def _why(
     pod: str,
     flags: tuple[str, ...],
     namespace: str | None,
     machine: str | None,
     node: str | None,
+    keep: str | None,
     context: str | None,
     kubeconfig: str | None,
     verbose: bool,
 ) -> int:
     """Explain why the node of POD rejected POD: explain with the node's settings and pods. Takes the flags of explain.
 
+    The answer is compared with the pod's status.
+
     \b
     Examples:
       kubectl numalign why web-0
       kubectl numalign why web-0 -n shop --machine hgx-h100
+      kubectl numalign why web-0 --keep web-0-files
     """
     kubectl = _kubectl(context, kubeconfig, verbose)
     words = ["get", "pod", pod, *(["-n", namespace] if namespace else [])]
     found = kubectl.object(*words)
     where = _node_of(found, pod)
-    with _folder() as folder:
-        arguments = ["explain", _write(folder, "pod.json", json.dumps(_as_new(found)))]
-        if node is not None:
-            arguments += ["--node", node]
-        else:
-            arguments += _surroundings(kubectl, folder, where, found, machine)
-        return _inner([*arguments, *flags])
+    given = {"-n": namespace, "--machine": machine, "--node": node, "--context": context, "--kubeconfig": kubeconfig}
+    words = [word for name, text in given.items() if text is not None for word in (name, text)]
+    with _folder() if keep is None else _made(keep) as folder:
+        asked = _Around(kubectl, folder, where, found)
+        pod_file = asked.write("pod.json", {key: value for key, value in found.items() if key != "status"})
+        arguments = ["explain", pod_file, *(["--node", node] if node is not None else asked.arguments(machine))]
+        why = Why(
+            words=("kubectl", "numalign", "why", pod, *words, *flags),
+            folder=folder,
+            kept=keep is not None,
+            node=where,
+            observed=observed_of(found),
+            unknown=tuple(asked.unknown),
+        )
+        return _inner([*arguments, *flags], why)
+
+
+@contextmanager
+def _made(folder: str) -> Iterator[str]:
+    """Make a folder that stays."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", folder) from None
+    yield folder
 
 
 def _node_of(pod: Mapping[str, object], name: str) -> str:
-    where = _inside(pod, "spec").get("nodeName")
+    where = inside(pod, "spec").get("nodeName")
     if where is None:
         raise InputError("the pod has no node yet; fix: run kubectl numalign schedule", f"pod {name}")
     if not isinstance(where, str) or len(where) > 253 or not _NAME.fullmatch(where):
@@ -204,53 +229,100 @@ def _node_of(pod: Mapping[str, object], name: str) -> str:
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
-def _inside(data: object, key: str) -> Mapping[str, object]:
-    """Return a mapping inside of an answer; where there is something else, an empty one."""
-    value = data.get(key) if isinstance(data, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
+class _Around:
+    """Asks for what is around a pod, writes it into files, and notes what cannot be known."""
 
+    def __init__(self, kubectl: Kubectl, folder: str, node: str, pod: Mapping[str, object]) -> None:
+        self.kubectl = kubectl
+        self.folder = folder
+        self.node = node
+        self.pod = pod
+        self.unknown: list[str] = []
+        self._nrt: str | None = None
 
-def _as_new(pod: Mapping[str, object]) -> dict[str, object]:
-    """Take a pod as if it came up now: without its status, which says that it failed."""
-    return {key: value for key, value in pod.items() if key != "status"}
+    def write(self, name: str, data: object) -> str:
+        """Write a file of JSON; returns its path."""
+        return _write(self.folder, name, json.dumps(data))
 
+    def arguments(self, machine: str | None) -> list[str]:
+        """Ask for the node, the kubelet's settings, the other pods, and the machine if none is given."""
+        version = self._release()
+        config = self.kubectl.try_get(
+            "the kubelet's settings are not readable", "get", "--raw", f"/api/v1/nodes/{self.node}/proxy/configz"
+        )
+        settings = [] if config is None else ["--kubelet-config", _write(self.folder, "configz.json", config)]
+        beside = self._beside()
+        if machine is None or config is None:
+            missing = "the node has no NodeResourceTopology object"
+            words = ("get", "noderesourcetopologies", self.node, "-o", "json")
+            self._nrt = self.kubectl.try_get(missing, *words)
+        if machine is None and self._nrt is None:
+            raise InputError("its hardware is unknown; fix: add --machine", f"node {self.node}")
+        hardware = ["--machine", machine or _machine_file(self.folder, self.node, self._nrt or "")]
+        if machine is None:
+            self.unknown.append("CPU ids and distances of the machine (its topology object has amounts)")
+        return [*version, *(settings or self._policies()), *beside, *hardware]
 
-def _surroundings(
-    kubectl: Kubectl, folder: str, node: str, pod: Mapping[str, object], machine: str | None
-) -> list[str]:
-    """Ask for everything around a pod: its node, the kubelet's settings, the other pods, the machine."""
-    arguments: list[str] = []
-    version = _inside(_inside(kubectl.object("get", "node", node), "status"), "nodeInfo").get("kubeletVersion")
-    if isinstance(version, str):
-        arguments += _version_flags(version)
-    config = kubectl.try_get(
-        "the kubelet's settings are not readable: used ideal defaults",
-        "get", "--raw", f"/api/v1/nodes/{node}/proxy/configz",
-    )  # fmt: skip
-    if config is not None:
-        arguments += ["--kubelet-config", _write(folder, "configz.json", config)]
-    there = kubectl.object("get", "pods", "-A", f"--field-selector=spec.nodeName={node}")
-    listed = there.get("items") or []
-    if not isinstance(listed, list):
-        raise InputError("kubectl did not answer with a list of pods", f"node {node}")
-    others = [one for one in listed if _inside(one, "metadata").get("uid") != _inside(pod, "metadata").get("uid")]
-    arguments += [
-        "--beside",
-        _write(folder, "beside.json", json.dumps({**there, "items": others})),
-        "--node-name",
-        node,
-    ]
-    if machine is None:
-        text = kubectl.try_get(
-            "the node has no NodeResourceTopology object",
-            "get", "noderesourcetopologies", node, "-o", "json",
-        )  # fmt: skip
+    def _release(self) -> list[str]:
+        """Name the node's own kubelet."""
+        text = self.kubectl.try_get(
+            "the release of the kubelet is not readable", "get", "node", self.node, "-o", "json"
+        )
+        version = inside(inside(_parsed(text), "status"), "nodeInfo").get("kubeletVersion")
+        if not isinstance(version, str):
+            self.unknown.append(f"release of the kubelet of {self.node}")
+            return []
+        return _version_flags(version)
+
+    def _policies(self) -> list[str]:
+        """Take policy and scope from the node's topology object, where the kubelet's settings are not readable."""
+        from numalign.scheduler.nrt.value import CPU_MANAGER, attribute, manager_config
+        from numalign.sources.cluster.nrt import read_nrt
+
+        thing = _parsed(self._nrt)
+        if not isinstance(thing, Mapping):
+            say("the kubelet's settings are unknown: used ideal defaults", "note: ")
+            self.unknown.append("kubelet settings (used ideal defaults)")
+            return []
+        try:
+            nrt = read_nrt(thing).nrt
+        except FieldError as error:
+            raise InputError(f"{dotted(error.path)}: {error.message}", f"topology object of {self.node}") from None
+        manager, cpus = manager_config(nrt), attribute(nrt.attributes, CPU_MANAGER)
+        say("policy and scope come from the node's topology object; other settings are ideal defaults", "note: ")
+        self.unknown.append("kubelet settings but policy and scope (used ideal defaults)")
+        known = ["--cpu-manager-policy", cpus] if cpus in ("none", "static") else []
+        return ["--policy", manager.policy, "--scope", manager.scope, *known]
+
+    def _beside(self) -> list[str]:
+        """Ask for the other pods, and take those that were there when the kubelet decided."""
+        words = ("get", "pods", "-A", f"--field-selector=spec.nodeName={self.node}", "-o", "json")
+        text = self.kubectl.try_get("the pods of the node are not readable: the node counts as empty", *words)
         if text is None:
-            raise InputError("its hardware is unknown; fix: add --machine", f"node {node}")
-        arguments += ["--machine", _machine_file(folder, node, text)]
-    else:
-        arguments += ["--machine", machine]
-    return arguments
+            self.unknown.append("pods on the node (the node counts as empty)")
+            return []
+        answer = _parsed(text)
+        listed = answer.get("items") or [] if isinstance(answer, Mapping) else None
+        if not isinstance(listed, list):
+            raise InputError("kubectl did not answer with a list of pods", f"node {self.node}")
+        there = there_then(self.pod, listed)
+        if there.later or there.ended:
+            counts = f"skipped {there.later} pods that started later, counted {there.ended} that have ended since"
+            say(f"as of {there.at}, the time of the kubelet's decision: {counts}", "note: ")
+        if there.pods:
+            self.unknown.append("CPUs and devices of the running pods (numalign admits these pods again, in order)")
+        if there.at:
+            self.unknown.append("pods that were deleted after the kubelet's decision")
+        data = {"kind": "List", "apiVersion": "v1", "items": there.pods}
+        return ["--beside", self.write("beside.json", data), "--node-name", self.node]
+
+
+def _parsed(text: str | None) -> object:
+    """Read an answer; what is no JSON is no answer."""
+    try:
+        return loads(text or "null")
+    except (ValueError, RecursionError):
+        raise InputError("kubectl did not answer with JSON", "kubectl") from None
 
 
 def _version_flags(text: str) -> list[str]:
@@ -326,11 +398,11 @@ def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitSt
     return ExitStatus.DONE
 
 
-def _inner(arguments: list[str]) -> int:
-    """Run one of numalign's own commands."""
+def _inner(arguments: list[str], why: Why | None = None) -> int:
+    """Run one of numalign's own commands; `why`: what `explain` should know of the call."""
     from numalign.cli.root import group as numalign
 
-    outcome = numalign.main(arguments, prog_name="numalign", standalone_mode=False)
+    outcome = numalign.main(arguments, prog_name="numalign", standalone_mode=False, obj=why)
     return outcome if isinstance(outcome, int) else 0
 
 

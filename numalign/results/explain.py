@@ -101,6 +101,15 @@ def _goes(after: PodResult | None) -> list[Goes]:
     ]
 
 
+class Observed(NamedTuple):
+    """What a kubelet really did with a pod."""
+
+    rejected: bool
+    reason: str
+    """Empty: it admitted the pod."""
+    message: str
+
+
 class ExplainResult(NamedTuple):
     """The pods that were explained, in order."""
 

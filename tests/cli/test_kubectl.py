@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import copies
 from tests.cli.running import ENVIRONMENT, ROOT, Done
@@ -118,8 +119,8 @@ class Cluster:
         unknown = r"""*) echo "Error from server (NotFound): \"${words# }\" not found" >&2; exit 1 ;;"""
         (self.folder / "answers.sh").write_text("\n".join(("case $words in", *cases, unknown, "esac", "")))
 
-    def without(self, *calls: str) -> None:
-        self.says(**{call: answer for call, answer in ANSWERS.items() if call not in calls})
+    def without(self, *calls: str, **answers: object) -> None:
+        self.says(**{call: answer for call, answer in {**ANSWERS, **answers}.items() if call not in calls})
 
     @property
     def calls(self) -> list[str]:
@@ -157,14 +158,15 @@ def test_only_kubectl_is_asked_and_v_shows_each_call(cluster: Cluster) -> None:
 def test_a_named_machine_beats_the_object(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--machine", "hgx-h100")
 
-    assert "hgx-h100" in done.out.splitlines()[0]
+    assert "\nhgx-h100 (bundled): " in done.out
     assert not any("noderesourcetopologies" in call for call in cluster.calls)
 
 
 def test_a_snapshot_of_the_node_beats_what_the_cluster_says(cluster: Cluster) -> None:
     done = cluster.run("why", "vllm-0", "-n", "shop", "--node", "docs/examples/node.json")
 
-    assert "hgx-h100" in done.out.splitlines()[0], done.err
+    assert "\nhgx-h100 (" in done.out, done.err
+    assert "  Unknown: whether hgx-h100 is the machine of worker-1." in done.out.splitlines()
     assert cluster.calls == ["get pod vllm-0 -n shop -o json"]
 
 
@@ -187,12 +189,185 @@ def test_flags_of_explain_go_on(cluster: Cluster) -> None:
 
 
 def test_settings_that_cannot_be_read_are_told_and_done_without(cluster: Cluster) -> None:
+    cluster.without("get --raw /api/v1/nodes/worker-1/proxy/configz", "get noderesourcetopologies worker-1 -o json")
+
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--machine", "hgx-h100", "--policy", "single-numa-node")
+
+    assert "the kubelet's settings are unknown: used ideal defaults" in done.err
+    assert "  Unknown: kubelet settings (used ideal defaults)." in done.out.splitlines()
+    assert done.status == 1, done.err
+
+
+def test_policy_and_scope_come_from_the_topology_object_where_the_settings_cannot_be_read(cluster: Cluster) -> None:
     cluster.without("get --raw /api/v1/nodes/worker-1/proxy/configz")
 
-    done = cluster.run("why", "vllm-0", "-n", "shop", "--policy", "single-numa-node")
+    done = cluster.run("why", "vllm-0", "-n", "shop")
 
-    assert "the kubelet's settings are not readable: used ideal defaults" in done.err
     assert done.status == 1, done.err
+    assert "single-numa-node, scope container, CPU Manager static" in done.out
+    assert "policy and scope come from the node's topology object; other settings are ideal defaults" in done.err
+
+
+def test_an_older_topology_object_names_its_policy_in_a_list(cluster: Cluster) -> None:
+    old = {key: value for key, value in NRT.items() if key != "attributes"}
+    nrt = {"get noderesourcetopologies worker-1 -o json": {**old, "topologyPolicies": ["RestrictedPodLevel"]}}
+    cluster.without("get --raw /api/v1/nodes/worker-1/proxy/configz", **nrt)
+
+    assert "restricted, scope pod" in cluster.run("why", "vllm-0", "-n", "shop").out
+
+
+FITS = {**pod("vllm-0", "2", phase="Failed", reason="TopologyAffinityError"), "metadata": REFUSED["metadata"]}
+FITS["status"] = {
+    "phase": "Failed",
+    "reason": "TopologyAffinityError",
+    "message": "Pod was rejected: Resources cannot be allocated with Topology locality",
+    "startTime": "2026-11-01T10:05:00Z",
+}
+WHY = "get pod vllm-0 -n shop -o json"
+BESIDE = "get pods -A --field-selector=spec.nodeName=worker-1 -o json"
+
+
+def test_an_answer_that_is_not_what_happened_says_so_first(cluster: Cluster) -> None:
+    cluster.says(**{**ANSWERS, WHY: FITS, BESIDE: listed(FITS, THERE)})
+
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert done.status == 1, done.err
+    assert done.out.splitlines()[:7] == [
+        "vllm-0: the kubelet rejected the pod (TopologyAffinityError). The answer of numalign differs: admitted.",
+        '  Kubelet: "Pod was rejected: Resources cannot be allocated with Topology locality"',
+        "  Unknown: CPUs and devices of the running pods (numalign admits these pods again, in order).",
+        "  Unknown: pods that were deleted after the kubelet's decision.",
+        "  Unknown: CPU ids and distances of the machine (its topology object has amounts).",
+        "  fix: run numalign snapshot on worker-1, and add --node with its file",
+        "",
+    ]
+    assert "vllm-0: admitted, aligned on NUMA " in done.out
+
+
+def test_programs_are_told_that_an_answer_is_not_what_happened(cluster: Cluster) -> None:
+    cluster.says(**{**ANSWERS, WHY: FITS, BESIDE: listed(FITS, THERE)})
+
+    done = cluster.run("why", "vllm-0", "-n", "shop", "-o", "json")
+
+    first = json.loads(done.out)["warnings"][0]
+    assert first["code"] == "observed-differs"
+    assert "the kubelet rejected the pod (TopologyAffinityError)" in first["message"]
+    assert "the kubelet rejected the pod (TopologyAffinityError)" in done.err
+    assert done.status == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        pytest.param({"phase": "Running"}, "the kubelet admitted the pod", id="it runs"),
+        pytest.param(
+            {"phase": "Failed", "reason": "Evicted", "containerStatuses": [{"state": {"terminated": {}}}]},
+            "the kubelet admitted the pod",
+            id="evicted after it ran",
+        ),
+        pytest.param({"phase": "Failed", "reason": "OutOfcpu"}, "rejected the pod (OutOfcpu)", id="another reason"),
+        pytest.param({"phase": "Pending"}, "", id="not decided"),
+        pytest.param({"phase": "Failed", "reason": "TopologyAffinityError"}, "", id="as it was"),
+        pytest.param({}, "", id="no status"),
+    ],
+)
+def test_a_rejection_is_held_against_the_status(cluster: Cluster, status: object, words: str) -> None:
+    cluster.says(**{**ANSWERS, WHY: {**REFUSED, "status": status}})
+
+    first = cluster.run("why", "vllm-0", "-n", "shop").out.splitlines()[0]
+
+    assert (words in first) if words else first.startswith("worker-1 (")
+
+
+def test_only_pods_that_were_there_then_count(cluster: Cluster) -> None:
+    """Both others have a GPU of each NUMA node: with all of them there is none left for two on one node."""
+    late = pod("late", "2", phase="Running", startTime="2026-11-01T10:06:00Z")
+    cluster.says(**{**ANSWERS, WHY: FITS, BESIDE: listed(FITS, THERE, late)})
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert "skipped 1 pods that started later, counted 0 that have ended since" in done.err
+    assert "vllm-0: admitted" in done.out
+
+    end = {"containerStatuses": [{"state": {"terminated": {"finishedAt": "2026-11-01T11:00:00Z"}}}]}
+    ended = pod("ended", "2", phase="Succeeded", startTime="2026-11-01T10:04:00Z", **end)
+    cluster.says(**{**ANSWERS, WHY: FITS, BESIDE: listed(FITS, THERE, ended)})
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert "skipped 0 pods that started later, counted 1 that have ended since" in done.err
+    assert "vllm-0: rejected now" in done.out
+
+
+def test_commands_are_calls_of_why_where_no_file_stays(cluster: Cluster) -> None:
+    done = cluster.run("why", "vllm-0", "-n", "shop", "-o", "json")
+
+    (told,) = json.loads(done.out)["pods"]
+    assert told["changes"][0]["command"].startswith("kubectl numalign why vllm-0 -n shop -o json --")
+    assert "/tmp" not in json.dumps([change["command"] for change in told["changes"]])
+
+
+def test_kept_files_are_there_and_the_commands_run(cluster: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--keep", str(folder), "-o", "json")
+
+    command = shlex.split(json.loads(done.out)["pods"][0]["changes"][0]["command"])
+    assert sorted(one.name for one in folder.iterdir()) == [
+        "beside.json", "configz.json", "machine.yaml", "nrt.json", "pod.json"
+    ]  # fmt: skip
+    assert command[:3] == ["numalign", "explain", str(folder / "pod.json")]
+    again = copies.run(*command[1:], environment=ENVIRONMENT)
+    assert (again.status, "admitted" in again.out) == (0, True), again.err
+
+
+def test_a_command_over_files_that_go_away_keeps_them_first(cluster: Cluster) -> None:
+    config = {"kubeletconfig": {**CONFIGZ["kubeletconfig"], "reservedSystemCPUs": ""}}
+    cluster.says(**{**ANSWERS, "get --raw /api/v1/nodes/worker-1/proxy/configz": config})
+
+    done = cluster.run("why", "vllm-0", "-n", "shop")
+
+    assert done.status == 4, done.err
+    kept = (
+        "kubectl numalign why vllm-0 -n shop --keep why-vllm-0; numalign config check --machine why-vllm-0/machine.yaml"
+    )
+    assert kept in done.out
+
+
+def test_a_folder_that_cannot_be_made_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    done = cluster.run("why", "vllm-0", "-n", "shop", "--keep", str(tmp_path / "file" / "x"))
+
+    assert (done.status, done.out) == (2, "")
+    assert "cannot be made" in done.err
+
+
+RIGS = sorted((ROOT / "tests" / "live").glob("*/*.pods.json"))
+
+
+@pytest.mark.parametrize("rig", RIGS, ids=lambda path: f"{path.parent.name} {path.name.partition('.')[0]}")
+def test_recorded_pods_are_answered_as_they_fared_or_the_difference_is_told(cluster: Cluster, rig: Path) -> None:
+    """Statuses of real kubelets: where running pods are is a guess here, so an answer may differ, but never unseen."""
+    pods = [{"apiVersion": "v1", "kind": "Pod", **one} for one in json.loads(rig.read_text(encoding="utf-8"))]
+    config = yaml.safe_load((rig.parent / "config.yaml").read_text(encoding="utf-8"))
+    asked = [one for one in pods if one["status"].get("reason")] or pods
+    name, node = asked[0]["metadata"]["name"], asked[0]["spec"]["nodeName"]
+    cluster.says(
+        **{
+            f"get pod {name} -o json": asked[0],
+            f"get node {node} -o json": {"status": {"nodeInfo": {"kubeletVersion": "v1.36.3"}}},
+            f"get --raw /api/v1/nodes/{node}/proxy/configz": {"kubeletconfig": config},
+            f"get pods -A --field-selector=spec.nodeName={node} -o json": listed(*pods),
+        }
+    )
+
+    done = cluster.run("why", name, "--machine", str(rig.parent / "machine.yaml"))
+
+    assert done.status in (0, 1), done.err
+    rejected = asked[0]["status"].get("phase") == "Failed"
+    first = done.out.splitlines()[0]
+    if f"{name}: the kubelet {'rejected' if rejected else 'admitted'} the pod" not in first:
+        assert f"\n{name}: {'rejected' if rejected else 'admitted'}" in done.out
+        assert asked[0]["status"].get("reason", "") in done.out
 
 
 @pytest.mark.parametrize(
@@ -272,8 +447,6 @@ def test_kubectl_completes() -> None:
     assert done.stdout.splitlines()[-1] == ":4"
 
 
-WHY = "get pod vllm-0 -n shop -o json"
-BESIDE = "get pods -A --field-selector=spec.nodeName=worker-1 -o json"
 SHAPES: dict[str, tuple[str, object]] = {
     "a pod that is null": (WHY, None),
     "a pod that is a list": (WHY, []),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from numalign.analysis.whatif.change import WayOut
+from numalign.cli.asked_by_kubectl import Why
 from numalign.cli.options import (
     fail_on_option,
     flag,
@@ -21,11 +22,12 @@ from numalign.cli.options import (
     what_if_options,
 )
 from numalign.cli.stderr import but_claims, report, tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
+from numalign.render.page.document import Block
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
 from numalign.render.text.reasons import field_text, stale_files
@@ -40,6 +42,7 @@ from numalign.values import NamedTuple
 with late_imports():
     from numalign.render.json import explain as json
     from numalign.render.text import explain as text
+    from numalign.render.text import observed
     from numalign.tasks import claimed
 
 
@@ -51,6 +54,8 @@ class Shown(NamedTuple):
     advice: Sequence[Advice]
     """Pod by pod."""
     notices: Sequence[Notice]
+    differs: Sequence[Block]
+    """That something else happened; it comes first."""
 
 
 class Stopped(NamedTuple):
@@ -66,8 +71,8 @@ SHORT_FLAGS = {"topology-manager-policy": "policy", "topology-manager-scope": "s
 """Flags that have a shorter name."""
 
 VIEW = View[Shown](
-    document=lambda shown: text.explain_document(shown.result, shown.origin, shown.advice),
-    wide=lambda shown: text.explain_document(shown.result, shown.origin, shown.advice, wide=True),
+    document=lambda shown: [*shown.differs, *text.explain_document(shown.result, shown.origin, shown.advice)],
+    wide=lambda shown: [*shown.differs, *text.explain_document(shown.result, shown.origin, shown.advice, wide=True)],
     data=lambda shown: json.explain_json(shown.result, shown.advice, shown.notices),
 )
 START_VIEW = View[Stopped](
@@ -136,13 +141,24 @@ def command(
         raise
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
-    tell((*(() if node else default_policy(settings[0], kubelet)), *notices))
+    why = _why()
+    differs = observed.difference_text(result.pods[-1].pod, why.observed) if why else ""
+    also = [Notice("observed-differs", differs)] if differs else []
+    blocks = (
+        observed.difference_blocks(differs, why.message, _unknown(why, result), why.node) if differs and why else ()
+    )
+    seen = "document" in faces_of(VIEW, output) or "wide" in faces_of(VIEW, output)
+    tell((*(() if node else default_policy(settings[0], kubelet)), *(() if seen else also), *notices))
     if not quiet:
         advice = [_commands(one, result, asked) for one in result.pods]
-        show(VIEW, Shown(result, settings[0].origin, advice, notices), output)
+        show(VIEW, Shown(result, settings[0].origin, advice, (*also, *notices), blocks), output)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
-    refused = any(fails(one.pod, fail_on, result.claims) for one in result.pods) or claims_fail(result.claims, fail_on)
+    refused = (
+        bool(differs)
+        or any(fails(one.pod, fail_on, result.claims) for one in result.pods)
+        or claims_fail(result.claims, fail_on)
+    )
     return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
@@ -201,15 +217,33 @@ def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice
     )
 
 
-def _differs(change: WayOut, asked: Asked) -> str:
-    """Write what a change adds to the command, and a setting that was read from a file as it stands there."""
+def _why() -> Why | None:
+    """Find the call of `kubectl numalign why` that asks; None: nobody else does."""
+    return click.get_current_context().find_object(Why)
+
+
+def _unknown(why: Why, result: ExplainResult) -> Sequence[str]:
+    """List what is unknown, the machine too where it has another name than the node."""
+    machine = result.setup.machine
+    other = f"whether {machine.name} is the machine of {why.node}"
+    return why.unknown if why.node in (machine.name, machine.node.name) else (other, *why.unknown)
+
+
+def _flags(change: WayOut) -> list[tuple[str, str]]:
+    """List what a change adds to the command, as (flag, value) pairs."""
     flags: list[tuple[str, str]] = [("machine", change.machine)] if change.machine else []
-    from_file = asked.kubelet.config is not None or asked.node is not None
-    fields = {name: text for name, text in change.flags.items() if from_file and name not in asked.kubelet.settings}
-    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in change.flags.items() if name not in fields]
+    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in change.flags.items()]
     flags += [*change.hardware, *(("without", one.name) for one in (*change.pods, *change.kept_out))]
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
-    flags += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
+    return flags + [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
+
+
+def _differs(change: WayOut, asked: Asked) -> str:
+    """Write what a change adds to the command, and a setting that was read from a file as it stands there."""
+    from_file = asked.kubelet.config is not None or asked.node is not None
+    fields = {name: text for name, text in change.flags.items() if from_file and name not in asked.kubelet.settings}
+    settings = {name: text for name, text in change.flags.items() if name not in fields}
+    flags = _flags(change._replace(flags=settings))
     words = shlex.join(word for flag, text in flags for word in (f"--{flag}", text))
     return " ".join(filter(None, [words, *(field_text(name, text) for name, text in fields.items())]))
 
@@ -220,6 +254,9 @@ def _place(asked: Asked) -> list[tuple[str, str]]:
 
 
 def _command(change: WayOut, pod: str, asked: Asked) -> str:
+    why = _why()
+    if why is not None and not why.kept:
+        return why.again(_flags(change))
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
@@ -288,7 +325,8 @@ def _command_line(
         words += ["--allow-missing", resource]
     words += ["--started"] if pods and pods.started else []
     words += ["--gang"] if pods and pods.gang else []
-    return shlex.join(words)
+    why = _why()
+    return why.with_files(shlex.join(words)) if why is not None else shlex.join(words)
 
 
 def _pod_flags(pods: PodsRequest) -> list[tuple[str, str]]:
