@@ -44,7 +44,7 @@ ALLOWED: Final = frozenset(
 """The flags that a file may set; docs/inputs.md lists them."""
 OF_KUBECTL: Final = frozenset({"why", "nodes"})
 """Commands of `kubectl numalign` alone, whose tables a file may hold, too."""
-FLAGS_OF_KUBECTL: Final = frozenset({"namespace", "context", "kubeconfig", "verbose"})
+FLAGS_OF_KUBECTL: Final = frozenset({"namespace", "context", "kubeconfig", "keep", "verbose"})
 """Their flags that no other command has."""
 MAX_BYTES: Final = 1 << 18
 """Most bytes of a file of defaults; a pyproject.toml has some 20,000."""

@@ -141,17 +141,12 @@ def command(
         raise
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
-    why = _why()
-    differs = observed.difference_text(result.pods[-1].pod, why.observed) if why else ""
-    also = [Notice("observed-differs", differs)] if differs else []
-    blocks = (
-        observed.difference_blocks(differs, why.message, _unknown(why, result), why.node) if differs and why else ()
-    )
-    seen = "document" in faces_of(VIEW, output) or "wide" in faces_of(VIEW, output)
-    tell((*(() if node else default_policy(settings[0], kubelet)), *(() if seen else also), *notices))
+    differs, blocks = _difference(result)
+    seen = {"document", "wide"} & set(faces_of(VIEW, output))
+    tell((*(() if node else default_policy(settings[0], kubelet)), *(() if seen else differs), *notices))
     if not quiet:
         advice = [_commands(one, result, asked) for one in result.pods]
-        show(VIEW, Shown(result, settings[0].origin, advice, (*also, *notices), blocks), output)
+        show(VIEW, Shown(result, settings[0].origin, advice, (*differs, *notices), blocks), output)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = (
@@ -220,6 +215,16 @@ def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice
 def _why() -> Why | None:
     """Find the call of `kubectl numalign why` that asks; None: nobody else does."""
     return click.get_current_context().find_object(Why)
+
+
+def _difference(result: ExplainResult) -> tuple[Sequence[Notice], Sequence[Block]]:
+    """Say how the answer differs from what happened, where somebody knows: for programs, and for people."""
+    why = _why()
+    text = observed.difference_text(result.pods[-1].pod, why.observed) if why is not None else ""
+    if why is None or not text:
+        return (), ()
+    blocks = observed.difference_blocks(text, why.message, _unknown(why, result), why.node)
+    return [Notice("observed-differs", text)], blocks
 
 
 def _unknown(why: Why, result: ExplainResult) -> Sequence[str]:
