@@ -123,15 +123,8 @@ def command(
     here, up = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
     given = load_pods(up, here.pods, here.on.setup)
-    asked = Asked(
-        pods=pods,
-        machines=tuple(machine),
-        kubelet=kubelet,
-        what_if=what_if,
-        node=node,
-        slices=slices,
-        several=len(given.tried) > 1,
-    )
+    several = len(given.tried) > 1
+    asked = Asked(pods, tuple(machine), kubelet, what_if=what_if, node=node, slices=slices, several=several)
     try:
         result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
@@ -142,18 +135,15 @@ def command(
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     differs, blocks = _difference(result)
-    seen = {"document", "wide"} & set(faces_of(VIEW, output))
-    tell((*(() if node else default_policy(settings[0], kubelet)), *(() if seen else differs), *notices))
+    told = () if blocks and {"document", "wide"} & set(faces_of(VIEW, output)) else differs
+    tell((*(() if node else default_policy(settings[0], kubelet)), *told, *notices))
     if not quiet:
         advice = [_commands(one, result, asked) for one in result.pods]
         show(VIEW, Shown(result, settings[0].origin, advice, (*differs, *notices), blocks), output)
+    refused = differs or any(fails(one.pod, fail_on, result.claims) for one in result.pods)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
-    refused = (
-        bool(differs)
-        or any(fails(one.pod, fail_on, result.claims) for one in result.pods)
-        or claims_fail(result.claims, fail_on)
-    )
+    refused = refused or claims_fail(result.claims, fail_on)
     return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
 
 
