@@ -18,7 +18,7 @@ from numalign.dra.pools import Pool, Published, pools_of
 from numalign.dra.result import AllocatedDevice, Gate, Outcome, Rejections
 from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates, tolerated
 from numalign.dra.usage import Counters, Usage, added, fits, taken_of
-from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, DeviceID, Node
+from numalign.dra.values import MAX_RESULTS, Claim, Device, DeviceClass, DeviceID, Node
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
@@ -78,7 +78,8 @@ def allocate(
             )
         return Outcome(stuck=search.stuck, steps=search.steps, work=search.spent())
     results = tuple(
-        claim_allocation(node, index, claim, wanted, search.taken[index]) for index, claim in enumerate(claims)
+        claim_allocation(node, index, claim, wanted, search.taken[index], mended=features.mended)
+        for index, claim in enumerate(claims)
     )
     return Outcome(claims=results, steps=search.steps, work=search.spent(), chosen=search.chosen)
 
@@ -323,7 +324,7 @@ class _Search:
             return "taint"
         consumed: Mapping[str, Quantity] = {}
         if self._features.consumable:
-            taken = taken_of(device, wanted.request.capacity, mended=self._features.mended)
+            taken = self._taken_of(key, wanted, device)
             if taken is None or not fits(device, taken, self._amounts.get(identity, {})):
                 return "capacity"
             consumed = taken
@@ -351,6 +352,13 @@ class _Search:
             )
         )
         return None
+
+    def _taken_of(self, key: RequestKey, wanted: Wanted, device: Device) -> Mapping[str, Quantity] | None:
+        try:
+            return taken_of(device, wanted.request.capacity, self._features)
+        except AllocationError as error:
+            claim = self._claims[key.claim].full_name
+            raise AllocationError(f"claim {claim}, request {wanted.request.name}: {error}") from None
 
     def _meets_constraints(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> bool:
         """Take a device into all constraints of its claim, or into none."""

@@ -165,7 +165,7 @@ def _of_driver(claims: Iterable[Claim], node: str) -> Iterator[tuple[Claim, Take
 def _listed(claim: Claim, request: str) -> int | None:
     """Give the CPUs that a claim's parameters list for a request (`cpuConfig.cpuset`)."""
     for config in claim.config:
-        if config.requests not in ((request,), (request.partition("/")[0],)):
+        if config.requests not in ((), (request,), (request.partition("/")[0],)):
             continue
         text: object = config.fields
         for key in ("opaque", "parameters", "cpuConfig", "cpuset"):

@@ -23,7 +23,7 @@ _DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
     "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
     "1.35": frozenset({"admin_access", "prioritized_list", "status"}),
     "1.36": _SINCE_1_36,
-    "1.37": _SINCE_1_36 | {"lists", "taint_rules"},
+    "1.37": _SINCE_1_36 | {"lists", "taint_rules", "fractions"},
 }
 """Release -> fields of `Features` that are on by default."""
 
@@ -49,6 +49,8 @@ class Features(NamedTuple):
     """List attributes in constraints too."""
     taint_rules: bool = False
     """DeviceTaintRule objects keep claims away from devices, too."""
+    fractions: bool = False
+    """Ranges of capacities in fractions."""
     release: str = NEWEST_TEXT
 
     @property
@@ -81,6 +83,7 @@ GATES: Final[Mapping[str, str]] = {
     "DRAPartitionableDevices": "partitionable",
     "DRADeviceTaints": "taints",
     "DRADeviceTaintRules": "taint_rules",
+    "DRAFractionalCapacityRange": "fractions",
     "DRADeviceBindingConditions": "binding",
     "DRAResourceClaimDeviceStatus": "status",
     "DRAConsumableCapacity": "consumable",

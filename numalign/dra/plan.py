@@ -147,14 +147,18 @@ class Planner(NamedTuple):
                 raise AllocationError(f"{where}: asks for all devices, but resource pool {pool} is currently {why}")
             for candidate in candidates(pool):
                 if self.selection.selects(candidate, key, wanted.request, wanted.class_, claim.full_name):
-                    droppable = self.features.consumable and not self.features.mended
-                    if droppable and not self._has_capacity(candidate, wanted.request):
+                    if self.features.consumable and not self._has_capacity(candidate, wanted.request, where):
                         continue
                     yield candidate
 
-    def _has_capacity(self, candidate: Candidate, request: DeviceRequest) -> bool:
-        taken = taken_of(candidate.device, request.capacity, mended=self.features.mended)
-        return taken is not None and fits(candidate.device, taken, self.usage.amounts.get(candidate.identity, {}))
+    def _has_capacity(self, candidate: Candidate, request: DeviceRequest, where: str) -> bool:
+        """Tell whether a device has enough: until 1.37 beside what others hold of it, so that `All` meant fewer."""
+        try:
+            taken = taken_of(candidate.device, request.capacity, self.features)
+        except AllocationError as error:
+            raise AllocationError(f"{where}: {error}") from None
+        used = {} if self.features.mended else self.usage.amounts.get(candidate.identity, {})
+        return taken is not None and fits(candidate.device, taken, used)
 
 
 class Grip(NamedTuple):
@@ -165,14 +169,23 @@ class Grip(NamedTuple):
 
 
 def claim_allocation(
-    node: Node, index: int, claim: Claim, wanted: Mapping[RequestKey, Wanted], grips: Sequence[Grip]
+    node: Node,
+    index: int,
+    claim: Claim,
+    wanted: Mapping[RequestKey, Wanted],
+    grips: Sequence[Grip],
+    *,
+    mended: bool = False,
 ) -> ClaimAllocation:
-    """Put together what a claim gets."""
+    """Put together what a claim gets; `mended` as in `Features`."""
     used = {grip.result.request for grip in grips}
+    config = [*_class_config(index, wanted, used), *_claim_config(claim, used, once=mended)]
+    if mended:
+        config = [_shortened(one, claim, used) for one in config]
     return ClaimAllocation(
         claim=claim.name,
         devices=tuple(grip.result for grip in grips),
-        config=(*_class_config(index, wanted, used), *_claim_config(claim, used)),
+        config=tuple(config),
         node_selector=_node_selector(node, [grip.candidate for grip in grips]),
     )
 
@@ -193,16 +206,26 @@ def _class_config(index: int, wanted: Mapping[RequestKey, Wanted], used: set[str
     ]
 
 
-def _claim_config(claim: Claim, used: set[str]) -> Iterator[ConfigFrom]:
-    """Yield the claim's own configuration, as far as it is for requests that got devices."""
+def _claim_config(claim: Claim, used: set[str], *, once: bool) -> Iterator[ConfigFrom]:
+    """Yield the claim's own configuration for what got devices: until 1.37 again for each request that it names."""
     for config in claim.config:
-        if not config.requests:
-            yield ConfigFrom("FromClaim", config)
-            continue
-        mains = {name.partition("/")[0] for name in used}
-        names = tuple(name for name in config.requests if name in used or name in mains)
-        if names:
-            yield ConfigFrom("FromClaim", Config(names, config.fields))
+        count = sum(_names(config, request.name, used) for request in claim.requests) if config.requests else 1
+        yield from [ConfigFrom("FromClaim", config)] * (min(count, 1) if once else count)
+
+
+def _shortened(given: ConfigFrom, claim: Claim, used: set[str]) -> ConfigFrom:
+    """Write a configuration that is for all requests as one that names none (docs/rules/kubelet-1.37.md 11.3)."""
+    config = given.config
+    if all(_names(config, request.name, used) for request in claim.requests):
+        return given._replace(config=Config((), config.fields))
+    return given
+
+
+def _names(config: Config, request: str, used: set[str]) -> bool:
+    """Tell whether a configuration names a request, or the alternative of it that got devices."""
+    return request in config.requests or any(
+        name in used and name.partition("/")[0] == request for name in config.requests
+    )
 
 
 def _node_selector(node: Node, candidates: Sequence[Candidate]) -> NodeSelector | None:

@@ -8,44 +8,79 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from numalign.dra.features import Features
 from numalign.dra.pools import Pool
+from numalign.dra.selection import AllocationError
 from numalign.dra.values import Capacity, Claim, Device, DeviceID, RequestPolicy
-from numalign.model.quantity import NANO, Quantity, from_int, value
+from numalign.model.quantity import NANO, Quantity, canonical, from_int, value
 from numalign.values import NamedTuple
 
-MAX_AMOUNT: Final = 2**63 * NANO
-"""From this on 1.37 refuses an amount, as below 0."""
 Capacities = Mapping[str, int]
 """Capacity -> amount in billionths."""
 
 
-def consumed(asked: Quantity | None, capacity: Capacity, *, mended: bool = False) -> Quantity:
-    """Give what a request takes: the amount asked for, rounded as the policy says (D-13, D-13a; 1.37 has fractions)."""
+_MILLI: Final = NANO // 1000
+_MOST: Final = 2**63 - 1
+
+
+RECORDED: Final = Features()
+"""What is taken where nobody says: before 1.37 no amount is an error, and ranges have no fractions."""
+
+
+def consumed(asked: Quantity | None, capacity: Capacity, features: Features = RECORDED) -> Quantity:
+    """Give what a request takes: the amount asked for, rounded as the policy says (D-13, D-13a; kubelet-1.37.md 11).
+
+    Raises:
+        AllocationError: from 1.37 on no such amount can be counted.
+    """
     policy = capacity.policy
     if asked is None:
         return policy.default if policy is not None and policy.default is not None else capacity.value
     if policy is None:
         return asked
     if policy.has_range and policy.minimum is not None:
-        return _rounded(asked, policy.minimum, policy.step, mended=mended)
+        return _rounded(asked, policy.minimum, policy, features)
     larger = [one for one in policy.valid_values if one.nano >= asked.nano]
     return min(larger, key=lambda one: one.nano) if larger else asked
 
 
-def _rounded(asked: Quantity, minimum: Quantity, step: Quantity | None, *, mended: bool) -> Quantity:
+def _rounded(asked: Quantity, minimum: Quantity, policy: RequestPolicy, features: Features = RECORDED) -> Quantity:
+    step = policy.step
     if asked.nano <= minimum.nano:
         return minimum
     if step is None or not value(step):
         return asked
-    if mended:
-        steps = -(-(asked.nano - minimum.nano) // step.nano)
-        return asked._replace(nano=minimum.nano + steps * step.nano, int64=None)
+    if _in_thousandths(policy, features):
+        if not _is_milli(asked):
+            raise AllocationError(f"{_UNCOUNTABLE}: request {canonical(asked)} is not a representable milli value")
+        rounded = minimum.nano + -(-(asked.nano - minimum.nano) // step.nano) * step.nano
+        _check_range(rounded // _MILLI, asked, features)
+        return step._replace(nano=rounded, int64=None)
+    _check_range(-(-asked.nano // NANO), asked, features)
     start, width = value(minimum), value(step)
     steps = -(-(value(asked) - start) // width)
+    _check_range(start + steps * width, asked, features)
     return from_int(start + steps * width, asked.format)
 
 
-def violates(amount: Quantity, policy: RequestPolicy | None, *, mended: bool = False) -> bool:
+_UNCOUNTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
+
+
+def _check_range(number: int, asked: Quantity, features: Features = RECORDED) -> None:
+    if features.mended and number > _MOST:
+        raise AllocationError(f"{_UNCOUNTABLE}: request {canonical(asked)} exceeds the range")
+
+
+def _in_thousandths(policy: RequestPolicy, features: Features = RECORDED) -> bool:
+    ends = [one for one in (policy.minimum, policy.maximum, policy.step) if one is not None]
+    return features.fractions and all(_is_milli(one) for one in ends)
+
+
+def _is_milli(amount: Quantity) -> bool:
+    return not amount.nano % _MILLI and abs(amount.nano) <= _MOST * _MILLI
+
+
+def violates(amount: Quantity, policy: RequestPolicy | None, features: Features = RECORDED) -> bool:
     """Tell whether a policy refuses a rounded amount. The default is never refused."""
     if policy is None or (policy.default is not None and policy.default.nano == amount.nano):
         return False
@@ -53,35 +88,38 @@ def violates(amount: Quantity, policy: RequestPolicy | None, *, mended: bool = F
         if policy.maximum is not None and amount.nano > policy.maximum.nano:
             return True
         if policy.step is not None and policy.minimum is not None and value(policy.step):
-            if mended:
-                return bool((amount.nano - policy.minimum.nano) % policy.step.nano)
+            if _in_thousandths(policy, features):
+                return not _is_milli(amount) or bool((amount.nano - policy.minimum.nano) % policy.step.nano)
             return bool((value(amount) - value(policy.minimum)) % value(policy.step))
         return False
     return bool(policy.valid_values) and all(one.nano != amount.nano for one in policy.valid_values)
 
 
 def taken_of(
-    device: Device, asked: Mapping[str, Quantity] | None, *, mended: bool = False
+    device: Device, asked: Mapping[str, Quantity] | None, features: Features = RECORDED
 ) -> dict[str, Quantity] | None:
-    """Give what a request takes of each capacity of a device; None if the device cannot serve it at all."""
+    """Give what a request takes of each capacity of a device; None if the device cannot serve it at all.
+
+    Raises:
+        AllocationError: from 1.37 on an amount is below 0 or cannot be counted.
+    """
     wanted = asked or {}
-    if mended and any(not 0 <= amount.nano < MAX_AMOUNT for amount in wanted.values()):
-        return None
     if any(name not in device.capacity for name in wanted):
         return None
-    if not device.shared:
-        fits = all(not _is_over(amount, device.capacity[name], mended) for name, amount in wanted.items())
-        return {} if fits else None
-    found = {name: consumed(wanted.get(name), one, mended=mended) for name, one in device.capacity.items()}
-    if any(violates(amount, device.capacity[name].policy, mended=mended) for name, amount in found.items()):
+    found = {}
+    for name, capacity in device.capacity.items():
+        if name in wanted or device.shared:
+            try:
+                found[name] = consumed(wanted.get(name), capacity, features)
+            except AllocationError as error:
+                raise AllocationError(f'capacity "{name}": {error}') from None
+            if features.mended and found[name].nano < 0:
+                raise AllocationError(f'capacity "{name}": capacity value is negative')
+    if any(violates(amount, device.capacity[name].policy, features) for name, amount in found.items()):
         return None
-    return found
-
-
-def _is_over(asked: Quantity, capacity: Capacity, mended: bool) -> bool:
-    """Tell whether a device that is taken whole has less than what is asked for, or refuses the amount."""
-    amount = consumed(asked, capacity, mended=mended)
-    return amount.nano > capacity.value.nano or violates(amount, capacity.policy, mended=mended)
+    if device.shared:
+        return found
+    return {} if fits(device, found, {}) else None
 
 
 def fits(device: Device, taken: Mapping[str, Quantity], used: Capacities) -> bool:

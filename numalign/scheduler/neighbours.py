@@ -46,9 +46,17 @@ class Checks(NamedTuple):
         """Whether anything is asked."""
         return bool(self.ports or self.others)
 
-    def passes(self, node: ClusterNode) -> bool:
-        """Whether all of them pass a node."""
-        return all(check(node).passed for check in (*self.ports, *self.others))
+    def verdict(self, node: ClusterNode) -> Verdict:
+        """What the first of them that fails a node says; `PASS` if all pass it."""
+        verdicts = (check(node) for check in (*self.ports, *self.others))
+        return next((one for one in verdicts if not one.passed), PASS)
+
+
+def concerns(pod: Pod) -> bool:
+    """Tell whether a pod asks anything of the pods that are there."""
+    spec = pod.spec
+    terms = (required(pod, "podAffinity"), required(pod, "podAntiAffinity"), _hard(spec))
+    return any(terms) or any(predicates.host_ports(pod))
 
 
 def checks(pod: Pod, there: There, avoiding: Sequence[tuple[Pod, ClusterNode]]) -> Checks:
@@ -64,7 +72,7 @@ def checks(pod: Pod, there: There, avoiding: Sequence[tuple[Pod, ClusterNode]]) 
     if any(predicates.host_ports(pod)):
         by_name = {node.name: pods for node, pods in there}
         ports = (lambda node: PORTS if predicates.ports_taken(pod, by_name[node.name]) else PASS,)
-    constraints = [one for one in pod.spec.get("topologySpreadConstraints") or () if _is_hard(one)]
+    constraints = _hard(pod.spec)
     if constraints:
         found.append(_spread(pod, constraints, there))
     wanted, unwanted = required(pod, "podAffinity"), required(pod, "podAntiAffinity")
@@ -156,8 +164,9 @@ def matches_labels(selector: Manifest, labels: Mapping[str, str]) -> bool:
 # Spreading
 
 
-def _is_hard(constraint: Manifest) -> bool:
-    return (constraint.get("whenUnsatisfiable") or "DoNotSchedule") == "DoNotSchedule"
+def _hard(spec: Manifest) -> list[Manifest]:
+    constraints = spec.get("topologySpreadConstraints") or ()
+    return [one for one in constraints if (one.get("whenUnsatisfiable") or "DoNotSchedule") == "DoNotSchedule"]
 
 
 def _spread(pod: Pod, constraints: Sequence[Manifest], there: There) -> Check:

@@ -149,7 +149,9 @@ class _Desk:
         nodes = []
         claims = self._claims if self._claims is not None and self._claims.concerns(entry.pod) else None
         for seen in self._seen.values():
-            if not checks.passes(seen.node) or (claims is not None and claims.refusal(entry.pod, seen.node.name)):
+            if not checks.verdict(seen.node).passed or (
+                claims is not None and claims.refusal(entry.pod, seen.node.name)
+            ):
                 continue
             belief = seen.beliefs[self.config.kind]
             pods = {one.full_name: _placed(seen.node, one, belief) for one in seen.node.pods}

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.features import features
+from numalign.dra.features import Features, features
 from numalign.dra.reading import read_slice, read_taint_rule
 from numalign.dra.values import ClaimObjects
+from numalign.model.quantity import canonical
 from tests.dra.objects import claim, device, names, outcome, request, resource_slice
 
 OLD, NEW = features("1.36"), features("1.37")
@@ -24,24 +25,97 @@ def asking(amount: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_all_with_shared_capacity_is_all_or_nothing() -> None:
-    slices = [resource_slice("gpu.example.com", [shared("a", "1Gi"), shared("b", "4Gi")])]
-    wanted = [asking("2Gi", allocationMode="All")]
-    assert names(outcome(slices, wanted, using=OLD)) == [["b"]]
-    assert not outcome(slices, wanted, using=NEW).allocated
+    """A device that has enough by itself but is used up by others counts; one that never has enough does not."""
+    devices = [shared("a", "4Gi"), shared("b", "4Gi"), shared("small", "1Gi")]
+    slices = [resource_slice("gpu.example.com", devices)]
+    wanted = asking("2Gi", allocationMode="All")
+    held = asking("3Gi")
+    held["metadata"]["name"] = "other"
+    result = {"request": "r", "driver": "gpu.example.com", "pool": "node-1", "device": "a"}
+    share = {**result, "shareID": "1", "consumedCapacity": {"memory": "3Gi"}}
+    held["status"] = {"allocation": {"devices": {"results": [share]}}}
+
+    for using in (OLD, NEW):
+        assert names(outcome(slices, [wanted], using=using)) == [["a", "b"]]
+    assert names(outcome(slices, [held, wanted], using=OLD)) == [["b"]]
+    assert not outcome(slices, [held, wanted], using=NEW).allocated
 
 
-def test_a_negative_amount_is_refused() -> None:
-    slices = [resource_slice("gpu.example.com", [shared("a", "1Gi")])]
-    assert outcome(slices, [asking("-1Gi")], using=OLD).allocated
-    assert not outcome(slices, [asking("-1Gi")], using=NEW).allocated
+LARGEST = str(2**63 - 1)
+STEPS = {"default": "1", "validRange": {"min": "1", "step": "10"}}
+TINY = {"default": "1", "validRange": {"min": "1", "step": "10000000100u"}}
+"""Not in thousandths: counted in whole numbers."""
+HALVES = {"default": "500m", "validRange": {"min": "500m", "step": "500m"}}
+ERRORS = [
+    ("below 0", {}, "-1Gi", "capacity value is negative"),
+    ("below 0 is the least of a range", STEPS, "-1", ""),
+    ("beyond 64 bits", STEPS, "1e20", "request 100e18 is not a representable milli value"),
+    ("rounded beyond 64 bits", TINY, LARGEST, "exceeds the range"),
+    ("beyond 64 bits in whole numbers", TINY, "1e20", "request 100e18 exceeds the range"),
+    ("below a thousandth", HALVES, "1000000n", ""),
+    ("between thousandths", HALVES, "500500u", "is not a representable milli value"),
+]
 
 
-def test_ranges_step_in_fractions() -> None:
-    policy = {"default": "500m", "validRange": {"min": "500m", "step": "500m"}}
-    slices = [resource_slice("gpu.example.com", [shared("a", "2", **policy)])]
-    found = outcome(slices, [asking("600m")], using=NEW)
+@pytest.mark.parametrize(("policy", "amount", "message"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
+def test_an_amount_that_cannot_be_counted_ends_the_allocation(
+    policy: dict[str, Any], amount: str, message: str
+) -> None:
+    slices = [resource_slice("gpu.example.com", [shared("a", "4", **policy)])]
+    found = outcome(slices, [asking(amount)], using=NEW)
+    assert found.ends_cycle == bool(message)
+    assert found.allocated != bool(message)
+    assert message in found.error
+    assert not outcome(slices, [asking(amount)], using=OLD).ends_cycle
+
+
+def test_an_amount_that_cannot_be_counted_ends_a_request_for_all_too() -> None:
+    slices = [resource_slice("gpu.example.com", [shared("a", "4")])]
+    found = outcome(slices, [asking("-1", allocationMode="All")], using=NEW)
+    assert found.error == 'claim default/c, request r: capacity "memory": capacity value is negative'
+
+
+@pytest.mark.parametrize(
+    ("using", "asked", "taken"),
+    [
+        (NEW, "600m", "1"),
+        (NEW, "1100m", "1500m"),
+        (NEW, "500m", "500m"),
+        (features("1.37", {"DRAFractionalCapacityRange": False}), "1100m", "2"),
+        (OLD, "1100m", "2"),
+    ],
+)
+def test_ranges_step_in_fractions(using: Features, asked: str, taken: str) -> None:
+    slices = [resource_slice("gpu.example.com", [shared("a", "2", **HALVES)])]
+    found = outcome(slices, [asking(asked)], using=using)
     assert found.claims is not None
-    assert [one.consumed["memory"].nano for one in found.claims[0].devices] == [10**9]
+    assert [canonical(one.consumed["memory"]) for one in found.claims[0].devices] == [taken]
+
+
+@pytest.mark.parametrize("using", [OLD, NEW])
+def test_partitions_that_exclude_each_other_are_not_both_given(using: Features) -> None:
+    """Also where the first one is held by shares; 1.36 does so since 1.36.2."""
+    uses = [{"counterSet": "s", "counters": {"mem": {"value": "2"}}}]
+    devices = [{"name": name, "allowMultipleAllocations": True, "consumesCounters": uses} for name in "ab"]
+    counters = [{"name": "s", "counters": {"mem": {"value": "2"}}}]
+    slices = [resource_slice("gpu.example.com", devices, sharedCounters=counters)]
+    held = claim("other", request("r", "gpu"))
+    result = {"request": "r", "driver": "gpu.example.com", "pool": "node-1", "device": "b", "shareID": "1"}
+    held["status"] = {"allocation": {"devices": {"results": [result]}}}
+
+    assert names(outcome(slices, [claim("c", request("r", "gpu"))], using=using)) == [["a"]]
+    assert names(outcome(slices, [held, claim("c", request("r", "gpu"))], using=using)) == [["b"]]
+
+
+def test_counters_come_back_where_a_device_falls_at_a_later_gate() -> None:
+    """A taint, a constraint, or stepping back: the counter is there for the next one."""
+    uses = [{"counterSet": "s", "counters": {"mem": {"value": "2"}}}]
+    tainted = {"name": "a", "consumesCounters": uses, "taints": [{"key": "k", "effect": "NoSchedule"}]}
+    counters = [{"name": "s", "counters": {"mem": {"value": "2"}}}]
+    slices = [
+        resource_slice("gpu.example.com", [tainted, {"name": "b", "consumesCounters": uses}], sharedCounters=counters)
+    ]
+    assert names(outcome(slices, [claim("c", request("r", "gpu"))], using=NEW)) == [["b"]]
 
 
 def test_distinct_holds_for_each_device_of_a_request() -> None:

@@ -20,6 +20,7 @@ from numalign.dra.values import (
     DeviceRequest,
     Node,
     Placement,
+    Request,
     Requirement,
     Slice,
     Term,
@@ -197,8 +198,10 @@ def grip(name: str, request_name: str, slice_: Slice | None = None, **fields: An
     return Grip(Candidate(identity, Device(name, **fields), of), AllocatedDevice(request_name, identity))
 
 
-def got(claim_: Claim, wanted: dict[RequestKey, Wanted], *grips: Grip, index: int = 0) -> ClaimAllocation:
-    return claim_allocation(NODE, index, claim_, wanted, grips)
+def got(
+    claim_: Claim, wanted: dict[RequestKey, Wanted], *grips: Grip, index: int = 0, mended: bool = False
+) -> ClaimAllocation:
+    return claim_allocation(NODE, index, claim_, wanted, grips, mended=mended)
 
 
 def told(found: ClaimAllocation) -> list[tuple[str, tuple[str, ...], str]]:
@@ -239,8 +242,8 @@ def test_only_the_alternative_that_was_taken_gives_its_configuration() -> None:
 CONFIGS = [
     ("for all requests", config("x"), ["r"], [()]),
     ("for a request that got something", config("x", "r"), ["r"], [("r",)]),
-    ("for one that got nothing", config("x", "s"), ["r"], []),
-    ("for several, of which one got something", config("x", "s", "r"), ["r"], [("r",)]),
+    ("for another one", config("x", "s"), ["r"], []),
+    ("for several: again for each", config("x", "s", "r"), ["r", "s"], [("s", "r"), ("s", "r")]),
     ("for a request, whose alternative was taken", config("x", "r"), ["r/a"], [("r",)]),
     ("for the alternative that was taken", config("x", "r/a"), ["r/a"], [("r/a",)]),
     ("for another alternative", config("x", "r/b"), ["r/a"], []),
@@ -249,9 +252,31 @@ CONFIGS = [
 
 @pytest.mark.parametrize(("own", "taken", "kept"), [row[1:] for row in CONFIGS], ids=[row[0] for row in CONFIGS])
 def test_a_claim_s_own_configuration(own: Config, taken: list[str], kept: list[tuple[str, ...]]) -> None:
-    found = got(Claim("c", config=(own,)), {}, *(grip("a", name) for name in taken))
+    requests = tuple(Request(name.partition("/")[0]) for name in taken)
+    found = got(Claim("c", requests=requests, config=(own,)), {}, *(grip("a", name) for name in taken))
 
     assert told(found) == [("FromClaim", requests, "x") for requests in kept]
+
+
+SHORT = [
+    ("for all, by name", config("x", "r", "s"), ["r", "s"], [()]),
+    ("for one of two", config("x", "r"), ["r", "s"], [("r",)]),
+    ("for the only one", config("x", "r"), ["r"], [()]),
+    ("for the alternative that was taken, of the only one", config("x", "r/a"), ["r/a"], [()]),
+    ("for two alternatives of one of two", config("x", "r/a", "r/b"), ["r/a", "s"], [("r/a", "r/b")]),
+]
+
+
+@pytest.mark.parametrize(("own", "taken", "kept"), [row[1:] for row in SHORT], ids=[row[0] for row in SHORT])
+def test_from_137_on_a_configuration_for_all_requests_names_none(
+    own: Config, taken: list[str], kept: list[tuple[str, ...]]
+) -> None:
+    """docs/rules/kubelet-1.37.md 11.3."""
+    requests = tuple(Request(name.partition("/")[0]) for name in taken)
+    wanted = {KEY: wants("r", "gpu", "", config("class"))} if "r" in taken and len(taken) == 1 else {}
+    found = got(Claim("c", requests=requests, config=(own,)), wanted, *(grip("a", name) for name in taken), mended=True)
+
+    assert told(found) == [("FromClass", (), "class")] * bool(wanted) + [("FromClaim", names_, "x") for names_ in kept]
 
 
 def test_the_class_comes_before_the_claim() -> None:

@@ -48,7 +48,7 @@ def answers(wanted: Pod, *nodes: ClusterNode) -> list[Verdict | None]:
     for one in nodes:
         verdicts = [check(one) for check in (*made.ports, *made.others)]
         found.append(next((verdict for verdict in verdicts if not verdict.passed), None))
-        assert made.passes(one) == (found[-1] is None)
+        assert made.verdict(one).passed == (found[-1] is None)
     return found
 
 

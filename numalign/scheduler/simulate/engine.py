@@ -27,7 +27,10 @@ from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, Worklo
 
 AFTER_TRACE = 600 * SECOND
 """A run goes on so long after the last arrival, unless the cluster says otherwise."""
-_JUDGED = ("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName")
+_JUDGED = (
+    *("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName"),
+    "topologySpreadConstraints",
+)
 """What a pod asks of a node beside resources: pods of one shape say the same of it."""
 MAX_MOMENTS = 200
 """How many moments of a run are written down for plots."""

@@ -96,7 +96,8 @@ class SimulatedMachine:
         self.number = number
         self.name = node.name
         self.kind = kind
-        self._node = node
+        self.bare = node
+        """The node at the start: its name, labels and taints stay."""
 
         self.session = session
         self.free: Free = truth.free(kind.layout, session)
@@ -146,5 +147,5 @@ class SimulatedMachine:
     def node(self) -> ClusterNode:
         """The machine as a scheduler knows it beside its NUMA nodes."""
         used = dict(zip(self.kind.totals, self.used, strict=True))
-        totals = NodeTotals(self.kind.totals, used, self.pods, self._node.totals.unjudged, self.beyond)
-        return self._node._replace(totals=totals)
+        totals = NodeTotals(self.kind.totals, used, self.pods, self.bare.totals.unjudged, self.beyond)
+        return self.bare._replace(totals=totals)

@@ -6,6 +6,7 @@ docs/rules/scheduling.md 3.3 (retries) and 3.5 (order at the same instant).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import Final
@@ -76,20 +77,21 @@ class WaitingPods:
         self._aside[pod] = (now + backoff, now + RETRY_ANYWAY_AFTER)
         return now + RETRY_ANYWAY_AFTER
 
-    def wake(self, now: int) -> list[tuple[int, int]]:
-        """Let every pod aside be tried again, because something changed that may help.
+    def wake(self, now: int, among: Container[int] | None = None) -> list[tuple[int, int]]:
+        """Let pods aside be tried again, because something changed that may help: all, or those of `among`.
 
         Returns:
             (time, pod) for those whose backoff is not over yet: they are due then.
         """
         later = []
-        for pod, (ready, _) in self._aside.items():
+        woken = [pod for pod in self._aside if among is None or pod in among]
+        for pod in woken:
+            ready, _ = self._aside.pop(pod)
             if ready <= now:
                 self.active.append(pod)
             else:
                 self._woken[pod] = ready
                 later.append((ready, pod))
-        self._aside.clear()
         return later
 
     def due(self, pod: int, now: int) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 
 from numalign.kubelet import admission
-from numalign.scheduler.attempt import attempt
+from numalign.scheduler import neighbours
+from numalign.scheduler.attempt import Judgement, attempt
 from numalign.scheduler.kai.records import Record
 from numalign.scheduler.record import Belief, KnownNode, PodEntry
 from numalign.scheduler.schedulers import SCHEDULERS, surroundings
@@ -16,10 +17,12 @@ from numalign.scheduler.simulate.counting import Counts, Table
 from numalign.scheduler.simulate.exporters import Exporters
 from numalign.scheduler.simulate.judge import Judge
 from numalign.scheduler.simulate.machines import SimulatedMachine
+from numalign.scheduler.simulate.neighbourhood import Neighbourhood
 from numalign.scheduler.simulate.queues import Agenda, Kind, WaitingPods
 from numalign.scheduler.simulate.settings import Simulation, microseconds
 from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.simulate.workloads import PodRecord
+from numalign.scheduler.verdict import Verdict
 
 
 class Scheduling:
@@ -58,6 +61,7 @@ class Scheduling:
         """Machines that a resync looks at (O-5, O-6, O-8)."""
         self._ranks: Counter[int] = Counter()
         """Priority -> pods that hold a machine."""
+        self._neighbourhood = Neighbourhood(machines)
         self._open()
         self._resync_s = self._scheduler.resync_s(config)
         if self._resync_s is not None:
@@ -80,7 +84,9 @@ class Scheduling:
     # The queue
 
     def add(self, pod: PodRecord, now: int) -> None:
-        """Take in a pod that has no machine."""
+        """Take in a pod that has no machine; one with scheduling gates waits for good."""
+        if neighbours.gates(pod.pod):
+            return
         self._waiting.active.append(pod.number)
         self._go_on(now)
 
@@ -94,8 +100,8 @@ class Scheduling:
         self._waiting.due(pod, now)
         self._go_on(now)
 
-    def _wake(self, now: int) -> None:
-        for time, pod in self._waiting.wake(now):
+    def _wake(self, now: int, among: Container[int] | None = None) -> None:
+        for time, pod in self._waiting.wake(now, among):
             self._agenda.add(time, Kind.WAKE, 0, pod)
         self._go_on(now)
 
@@ -117,23 +123,29 @@ class Scheduling:
         pod.slot.attempts += 1
         self._nominate(pod, None)
         self._refresh(pod.shape)
+        kept_away = self._neighbourhood.kept_away(pod.pod)
         audited = self._counts.audits(self._attempts)
         if audited is not None:
-            self._audit(pod, audited)
-        chosen = self._choose(pod.shape)
+            self._audit(pod, audited, kept_away)
+        chosen = self._choose(pod.shape, kept_away)
         if chosen is None:
-            self._no_machine(pod, now)
+            self._no_machine(pod, now, kept_away)
         else:
             self._bind(pod, self._machines[chosen], now)
         self._go_on(now)
 
-    def _choose(self, shape: Shape) -> int | None:
+    def _choose(self, shape: Shape, kept_away: Mapping[int, Verdict]) -> int | None:
         config = self._config
-        if config.node_sampling == "all":
+        if config.node_sampling == "all" and not kept_away:
             self._mark(shape.fresh_failures)
             shape.fresh_failures = []
             return shape.best(config.tie_break, config.seed, self._attempts)
-        tried = attempt(config, range(len(self._machines)), shape.known, start=self._start, number=self._attempts)
+
+        def ask(number: int) -> Judgement:
+            verdict = kept_away.get(number)
+            return shape.known(number) if verdict is None else Judgement(verdict, False)
+
+        tried = attempt(config, range(len(self._machines)), ask, start=self._start, number=self._attempts)
         self._start = tried.next_start
         self._mark(number for number, one in tried.judgements.items() if one.marks)
         return tried.chosen
@@ -155,25 +167,32 @@ class Scheduling:
         for number in changed:
             shape.put(number, self._judge.judge(self._machines[number], shape))
 
-    def _no_machine(self, pod: PodRecord, now: int) -> None:
+    def _no_machine(self, pod: PodRecord, now: int, kept_away: Mapping[int, Verdict]) -> None:
         self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, 0, pod.number)
         shape = pod.shape
         shape.failed_attempts += 1
-        self._preempt(pod)
-        if not shape.fitting:
+        self._preempt(pod, kept_away)
+        if kept_away:
+            self._neighbourhood.waits(pod)
+        without = {number for number in kept_away if shape.known(number).fits}
+        for number in without:
+            shape.missed(number, kept_away[number].message)
+        if shape.fitting == len(without):
             self._counts.blocked(pod, None, None)
             return
-        place = draws.below(shape.fitting, self._settings.seed, "audit", self._attempts)
-        machine = self._machines[shape.nth_fitting(place)]
+        place = draws.below(shape.fitting - len(without), self._settings.seed, "audit", self._attempts)
+        machine = self._machines[shape.nth_fitting(place, without)]
         self._counts.blocked(pod, machine, self._would_admit(machine, pod))
 
-    def _preempt(self, pod: PodRecord) -> None:
+    def _preempt(self, pod: PodRecord, kept_away: Container[int]) -> None:
         """Evict whom the scheduler evicts for a pod that no machine takes; it is tried again after its backoff."""
         if self._scheduler.preempt is None or not any(rank < pod.shape.entry.priority for rank in +self._ranks):
             return
         running: dict[str, PodRecord] = {}
         nodes = []
         for machine in self._machines:
+            if machine.number in kept_away:
+                continue
             here = [one for one in map(self._pods.__getitem__, sorted(machine.listed)) if one.state == "running"]
             running |= {one.pod.full_name: one for one in here}
             nodes.append(KnownNode(machine.node, machine.belief, {one.pod.full_name: one.entry for one in here}))
@@ -199,10 +218,10 @@ class Scheduling:
             answer = machine.answers[pod.shape.number] = admission.admits(machine.session, pod.pod)
         return answer
 
-    def _audit(self, pod: PodRecord, table: Table) -> None:
+    def _audit(self, pod: PodRecord, table: Table, without: Container[int]) -> None:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
-            if judgement is not None and judgement.fits:
+            if judgement is not None and judgement.fits and machine.number not in without:
                 self._counts.audited(table, pod, machine, judgement.passed, self._would_admit(machine, pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
@@ -211,6 +230,7 @@ class Scheduling:
         pod.seen = self._judge.sight(machine).seen
         machine.charge(pod.shape, 1)
         self._ranks[pod.shape.entry.priority] += 1
+        self._settle(machine, pod, now)
         self._believe(machine, self._scheduler.bound(self._config, machine.belief, pod.entry))
         self._counts.bound(machine, self._seen_at(machine), now)
         self._changed(machine)
@@ -219,6 +239,12 @@ class Scheduling:
     def _seen_at(self, machine: SimulatedMachine) -> int:
         """Tell when what the scheduler reads of a machine was sampled."""
         return machine.published.at if self._resync_s is None else machine.accepted_at
+
+    def _settle(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
+        """Count a pod where it is bound, and try those again that it may help."""
+        helped = self._neighbourhood.bound(machine, pod)
+        if helped:
+            self._wake(now, helped)
 
     # What changes
 
@@ -238,6 +264,7 @@ class Scheduling:
     def release(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Learn that a pod ended or was refused: its node-level use is free, what the cache reserved is not (O-4)."""
         machine.charge(pod.shape, -1)
+        self._neighbourhood.left(machine, pod)
         machine.answers.clear()
         if pod.workload.workload.machine is not None:
             self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
@@ -250,6 +277,7 @@ class Scheduling:
     def foreign(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """See a pod that somebody else bound (O-6)."""
         machine.charge(pod.shape, 1)
+        self._settle(machine, pod, now)
         self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
         self._changed(machine)
         self._go_on(now)

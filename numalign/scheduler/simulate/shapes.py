@@ -8,7 +8,7 @@ attempt, and machines that look alike share one answer, so thousands of equal ma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -75,6 +75,10 @@ class Shape:
             self._tally[machine, judgement.verdict.message] += failed
         self._said_since[machine] = self.failed_attempts
 
+    def missed(self, machine: int, message: str) -> None:
+        """Count a failed attempt in which a machine that would do was kept away by its pods."""
+        self._tally[machine, message] += 1
+
     def tally(self) -> Counter[tuple[int, str]]:
         """Count (machine, message) over the attempts that found no machine."""
         for machine, judgement in enumerate(self.judged):
@@ -104,10 +108,10 @@ class Shape:
         assert judgement is not None  # noqa: S101 (an attempt begins with a look at all machines)
         return judgement
 
-    def nth_fitting(self, place: int) -> int:
-        """Name the machine at a place among those that pass the node-level fit."""
+    def nth_fitting(self, place: int, without: Container[int] = ()) -> int:
+        """Name the machine at a place among those that pass the node-level fit, without some."""
         for machine, judgement in enumerate(self.judged):
-            if judgement is not None and judgement.fits:
+            if judgement is not None and judgement.fits and machine not in without:
                 if not place:
                     return machine
                 place -= 1

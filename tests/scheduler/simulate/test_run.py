@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,7 @@ from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
 from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.verdict import Verdict
 from tests.dice import Dice, rolled
 from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
@@ -134,7 +137,7 @@ def test_every_attempt_of_a_run_is_the_plain_one(name: str, sampling: Sampling, 
     scheduling, scheduler = run._scheduling, schedulers.SCHEDULERS[config.kind]
     choose = scheduling._choose
 
-    def compared(shape: Shape) -> int | None:
+    def compared(shape: Shape, kept_away: Mapping[int, Verdict]) -> int | None:
         known = [KnownNode(machine.node, machine.belief) for machine in run.machines]
         plain = attempt(
             config,
@@ -144,7 +147,7 @@ def test_every_attempt_of_a_run_is_the_plain_one(name: str, sampling: Sampling, 
             number=scheduling._attempts,
         )
         assert {place: shape.known(place) for place in plain.judgements} == plain.judgements
-        chosen = choose(shape)
+        chosen = choose(shape, kept_away)
         assert chosen == plain.chosen
         return chosen
 
