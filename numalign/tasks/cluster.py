@@ -77,9 +77,25 @@ def load_cluster(request: ClusterRequest, change: state_file.OpenState | None = 
         change: the state, where it is open for a change.
 
     Raises:
-        InputError: neither is given, or something is wrong with them.
+        InputError: neither is given, they have no node, or something is wrong with them.
         StartError: the kubelet of a node would not start.
     """
+    loaded = _load(request, change)
+    check_nodes(loaded.fleet, loaded.origin)
+    return loaded
+
+
+def check_nodes(cluster: Fleet, origin: str) -> None:
+    """See that a cluster has a node.
+
+    Raises:
+        InputError: it has none.
+    """
+    if not cluster.nodes:
+        raise InputError("the cluster has no nodes; fix: add --cluster FILE with nodes", origin)
+
+
+def _load(request: ClusterRequest, change: state_file.OpenState | None = None) -> LoadedCluster:
     if request.state is not None:
         document = change.document if change else state_file.read_state(request.state, state_dump.KIND)
         if document is not None:
@@ -167,7 +183,7 @@ def load_file_nodes(path: str, request: ClusterRequest | None = None) -> LoadedC
     if _is_machine(path):
         built = fleet.read_machines([path])
         return LoadedCluster(built.fleet, path, built.notices)
-    return load_cluster((request or ClusterRequest(()))._replace(clusters=(path,)))
+    return _load((request or ClusterRequest(()))._replace(clusters=(path,)))
 
 
 def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:

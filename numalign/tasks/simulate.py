@@ -246,7 +246,7 @@ class _Loaded(NamedTuple):
 
 def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
     """Read cluster and trace, with settings laid over the cluster file."""
-    from numalign.tasks.cluster import ClusterRequest, load_cluster
+    from numalign.tasks.cluster import ClusterRequest, check_nodes, load_cluster
 
     swept = dict(overrides).get("seed")
     given = request.seed if swept is None else int(swept)
@@ -256,6 +256,7 @@ def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
     else:
         built = _overridden(request, overrides, given)
         fleet, found = built.fleet, built.notices
+        check_nodes(fleet, request.cluster)
     seed = fleet.scheduler.seed if given is None else given
     trace, notices = _trace(request, given)
     return _Loaded(fleet, trace, seed, (*found, *notices))

@@ -222,6 +222,18 @@ def test_settings_of_the_scheduler_stand_beside_a_dump(tmp_path: Path) -> None:
     assert found["node"] == "n2"
 
 
+@pytest.mark.parametrize("command", [("schedule", "pod.json"), ("capacity", "pod.json"), ("simulate", "--trace", "t")])
+def test_a_cluster_without_nodes_is_wrong_input(tmp_path: Path, command: tuple[str, ...]) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("version: 1\nnodes: []\n")
+    file(tmp_path, "pod.json", pod())
+    (tmp_path / "t").write_text("")
+    named = [str(tmp_path / one) if one in ("pod.json", "t") else one for one in command]
+    done = in_process(*named, "--cluster", str(empty))
+    assert (done.status, done.out) == (2, "")
+    assert "the cluster has no nodes" in done.err
+
+
 def test_a_fleet_without_objects_gets_the_kubelets_flags(tmp_path: Path) -> None:
     cluster = file(tmp_path, "dump.json", node("n1"))
     limits = {"limits": {"cpu": "5", "memory": "1Gi"}}

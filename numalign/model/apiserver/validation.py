@@ -116,7 +116,8 @@ def _containers(spec: Manifest) -> Iterator[Problem]:
             yield from _container_name(manifest["name"], f"{path}.name", seen)
             yield from _restart_policy(manifest, path)
             yield from _resources(manifest.get("resources") or {}, next(read), f"{path}.resources")
-            yield from _ports(manifest.get("ports") or (), bool(spec.get("hostNetwork")), f"{path}.ports")
+            host = which == "containers" and bool(spec.get("hostNetwork"))
+            yield from _ports(manifest.get("ports") or (), host, f"{path}.ports")
     yield from _host_ports(spec)
 
 

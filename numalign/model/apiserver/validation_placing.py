@@ -6,7 +6,7 @@ Labels and selectors, tolerations, affinity, topology spread constraints, schedu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from numalign.model.apiserver.types import Problem, shown
@@ -48,11 +48,12 @@ def labels(written: Mapping[str, str], path: str) -> Iterator[Problem]:
     """Yield keys and values of labels that are none."""
     for key, value in written.items():
         if not is_key(key):
-            yield Problem(child(path, key), f"{shown(key)} is not a label key: expected NAME or DOMAIN/NAME")
+            yield Problem(child(path, key), f"{shown(key)} is not a label key: {_KEY_RULE}")
         elif not _is_value(value):
             yield Problem(child(path, key), f"{shown(value)} is not a label value: {_VALUE_RULE}")
 
 
+_KEY_RULE: Final = "expected NAME or DOMAIN/NAME"
 _VALUE_RULE: Final = "at most 63 letters, digits, '-', '_' and '.', begins and ends alphanumeric"
 
 
@@ -67,7 +68,7 @@ def _toleration(toleration: Manifest, path: str) -> Iterator[Problem]:
     key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
     value, effect = toleration.get("value") or "", toleration.get("effect") or ""
     if key and not is_key(key):
-        yield Problem(f"{path}.key", f"{shown(key)} is not a label key: expected NAME or DOMAIN/NAME")
+        yield Problem(f"{path}.key", f"{shown(key)} is not a label key: {_KEY_RULE}")
     if not key and operator != "Exists":
         yield Problem(f"{path}.operator", "must be Exists if there is no key")
     if operator not in ("Equal", "Exists"):
@@ -93,23 +94,28 @@ def _node_affinity(affinity: Manifest, path: str) -> Iterator[Problem]:
         if not terms:
             yield Problem(here, "needs at least one term")
         for index, term in enumerate(terms):
-            yield from _node_term(term, f"{here}[{index}]")
+            yield from _node_term(term, f"{here}[{index}]", required=True)
     for index, one in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
         here = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         yield from _weight(one, here)
-        yield from _node_term(one.get("preference") or {}, f"{here}.preference")
+        yield from _node_term(one.get("preference") or {}, f"{here}.preference", required=False)
 
 
-def _node_term(term: Manifest, path: str) -> Iterator[Problem]:
-    yield from _expressions(term.get("matchExpressions"), _NODE_OPERATORS, f"{path}.matchExpressions")
+def _node_term(term: Manifest, path: str, *, required: bool) -> Iterator[Problem]:
+    """Judge a term; values of preferred ones may be anything."""
+    here = f"{path}.matchExpressions"
+    yield from _expressions(term.get("matchExpressions"), _NODE_OPERATORS, here, values=required)
     for index, field in enumerate(term.get("matchFields") or ()):
         here = f"{path}.matchFields[{index}]"
         if field.get("key") != "metadata.name":
             yield Problem(f"{here}.key", f"expected metadata.name, got {shown(field.get('key'))}")
         if field.get("operator") not in ("In", "NotIn"):
             yield Problem(f"{here}.operator", f"expected In or NotIn, got {shown(field.get('operator'))}")
-        if len(field.get("values") or ()) != 1:
+        values: Sequence[str] = field.get("values") or ()
+        if len(values) != 1:
             yield Problem(f"{here}.values", "needs exactly one value")
+        elif not is_subdomain(values[0]):
+            yield Problem(f"{here}.values[0]", f"{shown(values[0])} is not the name of a node")
 
 
 def _pod_affinity(affinity: Manifest, path: str) -> Iterator[Problem]:
@@ -125,9 +131,24 @@ def _pod_term(term: Manifest, path: str) -> Iterator[Problem]:
     yield from _topology_key(term, path)
     for field in ("labelSelector", "namespaceSelector"):
         yield from _selector(term.get(field) or {}, f"{path}.{field}")
+    yield from _label_keys(term, path)
     for index, name in enumerate(term.get("namespaces") or ()):
         if not is_label(name):
             yield Problem(f"{path}.namespaces[{index}]", f"{shown(name)} is not the name of a namespace")
+
+
+def _label_keys(term: Manifest, path: str) -> Iterator[Problem]:
+    """Judge the keys whose values come from the pod's own labels."""
+    given = {field: term.get(field) or () for field in ("matchLabelKeys", "mismatchLabelKeys")}
+    for field, keys in given.items():
+        if keys and term.get("labelSelector") is None:
+            yield Problem(f"{path}.{field}", "requires a labelSelector")
+        for index, key in enumerate(keys):
+            if not is_key(key):
+                yield Problem(f"{path}.{field}[{index}]", f"{shown(key)} is not a label key: {_KEY_RULE}")
+    for index, key in enumerate(given["mismatchLabelKeys"]):
+        if key in given["matchLabelKeys"]:
+            yield Problem(f"{path}.mismatchLabelKeys[{index}]", f"duplicate {shown(key)}, also in matchLabelKeys")
 
 
 def _topology_key(term: Manifest, path: str) -> Iterator[Problem]:
@@ -135,7 +156,7 @@ def _topology_key(term: Manifest, path: str) -> Iterator[Problem]:
     if not key:
         yield Problem(f"{path}.topologyKey", "missing; it is required")
     elif not is_key(key):
-        yield Problem(f"{path}.topologyKey", f"{shown(key)} is not a label key: expected NAME or DOMAIN/NAME")
+        yield Problem(f"{path}.topologyKey", f"{shown(key)} is not a label key: {_KEY_RULE}")
 
 
 def _weight(one: Manifest, path: str) -> Iterator[Problem]:
@@ -146,16 +167,18 @@ def _weight(one: Manifest, path: str) -> Iterator[Problem]:
 
 def _selector(selector: Manifest, path: str) -> Iterator[Problem]:
     yield from labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
-    yield from _expressions(selector.get("matchExpressions"), _LABEL_OPERATORS, f"{path}.matchExpressions")
+    yield from _expressions(selector.get("matchExpressions"), _LABEL_OPERATORS, f"{path}.matchExpressions", values=True)
 
 
-def _expressions(written: Iterable[Manifest] | None, operators: Mapping[str, object], path: str) -> Iterator[Problem]:
+def _expressions(
+    written: Iterable[Manifest] | None, operators: Mapping[str, object], path: str, *, values: bool
+) -> Iterator[Problem]:
     for index, one in enumerate(written or ()):
         here = f"{path}[{index}]"
         operator, count = one["operator"], len(one.get("values") or ())
         wanted = operators.get(operator)
         if not is_key(one["key"]):
-            yield Problem(f"{here}.key", f"{shown(one['key'])} is not a label key: expected NAME or DOMAIN/NAME")
+            yield Problem(f"{here}.key", f"{shown(one['key'])} is not a label key: {_KEY_RULE}")
         if wanted is None:
             yield Problem(f"{here}.operator", f"expected {', '.join(operators)}, got {shown(operator)}")
         elif wanted == "some" and not count:
@@ -164,6 +187,9 @@ def _expressions(written: Iterable[Manifest] | None, operators: Mapping[str, obj
             yield Problem(f"{here}.values", f"must be empty: the operator is {operator}")
         elif wanted == 1 and count != 1:
             yield Problem(f"{here}.values", f"{operator} needs exactly one value")
+        for number, value in enumerate((one.get("values") or ()) if values else ()):
+            if not _is_value(value):
+                yield Problem(f"{here}.values[{number}]", f"{shown(value)} is not a label value: {_VALUE_RULE}")
 
 
 # Spreading and gates
@@ -174,6 +200,7 @@ def _spread(constraints: Iterable[Manifest]) -> Iterator[Problem]:
     for index, one in enumerate(constraints):
         path = f"spec.topologySpreadConstraints[{index}]"
         yield from _topology_key(one, path)
+        yield from _label_keys(one, path)
         yield from _selector(one.get("labelSelector") or {}, f"{path}.labelSelector")
         skew, domains, action = one.get("maxSkew"), one.get("minDomains"), one.get("whenUnsatisfiable")
         if skew is None or skew < 1:

@@ -38,6 +38,8 @@ def pod_level(spec: Manifest, containers: Sequence[Container]) -> Iterator[Probl
                 f"{canonical(limits[name])} is less than the containers' requests, {_text(name, total)}",
             )
         for container in containers:
+            if container.kind != "app":  # only these are compared
+                continue
             if name in limits and name in container.limits and container.limits[name].nano > limits[name].nano:
                 yield Problem(
                     child("spec.resources.limits", name),
@@ -97,11 +99,16 @@ def _claim(claim: Manifest, path: str) -> Iterator[Problem]:
 
 
 def _mentions(container: Manifest, known: set[str], path: str) -> Iterator[Problem]:
-    seen: set[tuple[str, str]] = set()
+    seen: dict[str, set[str]] = {}
     for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
-        mention = (claim["name"], claim.get("request") or "")
-        if claim["name"] not in known:
-            yield Problem(f"{path}[{number}].name", f"{shown(claim['name'])} is not among spec.resourceClaims")
-        elif mention in seen:
-            yield Problem(f"{path}[{number}]", f"duplicate {shown('/'.join(filter(None, mention)))}")
-        seen.add(mention)
+        name, request = claim["name"], claim.get("request") or ""
+        before = seen.setdefault(name, set())
+        if name not in known:
+            yield Problem(f"{path}[{number}].name", f"{shown(name)} is not among spec.resourceClaims")
+        elif request in before or "" in before or (before and not request):
+            yield Problem(f"{path}[{number}]", f"duplicate {shown('/'.join(filter(None, (name, request))))}")
+        if request and not is_label(request):
+            yield Problem(
+                f"{path}[{number}].request", f"{shown(request)} is no name: lower-case letters, digits and '-'"
+            )
+        before.add(request)

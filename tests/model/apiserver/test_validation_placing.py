@@ -9,6 +9,7 @@ import pytest
 from numalign.model.apiserver.validation import validate
 
 ZONE = "topology.kubernetes.io/zone"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SPREAD = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
 
 
@@ -63,6 +64,8 @@ GOOD: list[dict[str, Any]] = [
     preferred(100),
     pods(topologyKey=ZONE, labelSelector={"matchLabels": {"app": "x"}}, namespaces=["a"]),
     pods_preferred(1),
+    {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": expression("In", "a b")}]}}},
+    pods(topologyKey=ZONE, labelSelector={}, matchLabelKeys=["a"], mismatchLabelKeys=["b"]),
     spread(minDomains=2, nodeTaintsPolicy="Honor"),
     {"topologySpreadConstraints": [SPREAD, {**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}]},
     {"schedulingGates": [{"name": "a.b/c"}]},
@@ -97,6 +100,19 @@ WRONG = [
     (node_terms(field("a", "b")), f"{TERMS}[0].matchFields[0].values"),
     (node_terms(field("a", key="spec.x")), f"{TERMS}[0].matchFields[0].key"),
     (node_terms(field("a", operator="Exists")), f"{TERMS}[0].matchFields[0].operator"),
+    (node_terms(field("A b")), f"{TERMS}[0].matchFields[0].values[0]"),
+    (node_terms(expression("In", "a", "b c")), f"{TERMS}[0].matchExpressions[0].values[1]"),
+    (pods(topologyKey=ZONE, matchLabelKeys=["a"]), f"{POD_TERM}.matchLabelKeys"),
+    (pods(topologyKey=ZONE, labelSelector={}, mismatchLabelKeys=["a b"]), f"{POD_TERM}.mismatchLabelKeys[0]"),
+    (
+        pods(topologyKey=ZONE, labelSelector={}, matchLabelKeys=["a"], mismatchLabelKeys=["a"]),
+        f"{POD_TERM}.mismatchLabelKeys[0]",
+    ),
+    (
+        pods(topologyKey=ZONE, labelSelector=expression("In", "a b")),
+        f"{POD_TERM}.labelSelector.matchExpressions[0].values[0]",
+    ),
+    (spread(matchLabelKeys=["a"]), "spec.topologySpreadConstraints[0].matchLabelKeys"),
     (preferred(0), "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight"),
     (pods(), f"{POD_TERM}.topologyKey"),
     (pods(topologyKey="a b"), f"{POD_TERM}.topologyKey"),

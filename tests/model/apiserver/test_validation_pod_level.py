@@ -68,6 +68,15 @@ G = {"name": "g", "resourceClaimName": "one"}
         (claiming({**G, "name": "G"}), ["spec.resourceClaims[0].name"]),
         (claiming({**G, "resourceClaimName": "A b"}), ["spec.resourceClaims[0].resourceClaimName"]),
         (claiming(G, mentions=({"name": "g"}, {"name": "g"})), ["spec.containers[0].resources.claims[1]"]),
+        (
+            claiming(G, mentions=({"name": "g"}, {"name": "g", "request": "a"})),
+            ["spec.containers[0].resources.claims[1]"],
+        ),
+        (
+            claiming(G, mentions=({"name": "g", "request": "a"}, {"name": "g"})),
+            ["spec.containers[0].resources.claims[1]"],
+        ),
+        (claiming(G, mentions=({"name": "g", "request": "A"},)), ["spec.containers[0].resources.claims[0].request"]),
         (claiming(mentions=({"name": "x"},)), ["spec.containers[0].resources.claims[0].name"]),
     ],
 )
@@ -97,6 +106,13 @@ HOST = {"containerPort": 80, "hostPort": 80}
 )
 def test_host_ports(spec: dict[str, Any], paths: list[str]) -> None:
     assert found(spec) == paths
+
+
+def test_an_init_container_may_have_a_higher_limit_and_another_port_than_its_own_on_the_host() -> None:
+    high = {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}}
+    spec = level({"limits": {"cpu": "2"}}, init=(high,))
+    spec["initContainers"][0]["ports"] = [{"containerPort": 80, "hostPort": 81}]
+    assert found({**spec, "hostNetwork": True}) == []
 
 
 def test_names_of_ports_are_unique_in_a_container() -> None:
