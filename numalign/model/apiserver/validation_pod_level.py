@@ -89,7 +89,7 @@ def _claim(claim: Manifest, path: str) -> Iterator[Problem]:
     if claim.get("source") is not None:
         yield Problem(f"{path}.source", "unknown field: write resourceClaimName or resourceClaimTemplateName itself")
         return
-    given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key)]
+    given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key) is not None]
     if len(given) != 1:
         has = "has both" if given else "has neither"
         yield Problem(path, f"needs one of resourceClaimName and resourceClaimTemplateName, {has}")

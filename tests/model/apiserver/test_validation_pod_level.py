@@ -63,6 +63,10 @@ G = {"name": "g", "resourceClaimName": "one"}
         (claiming(G, mentions=({"name": "g", "request": "a"}, {"name": "g", "request": "b"})), []),
         (claiming({"name": "g"}), ["spec.resourceClaims[0]"]),
         (claiming({**G, "resourceClaimTemplateName": "t"}), ["spec.resourceClaims[0]"]),
+        (
+            claiming({**G, "resourceClaimTemplateName": ""}),
+            ["spec.resourceClaims[0]", "spec.resourceClaims[0].resourceClaimTemplateName"],
+        ),
         (claiming({"name": "g", "source": {"resourceClaimName": "one"}}), ["spec.resourceClaims[0].source"]),
         (claiming(G, G), ["spec.resourceClaims[1].name"]),
         (claiming({**G, "name": "G"}), ["spec.resourceClaims[0].name"]),
