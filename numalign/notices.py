@@ -36,9 +36,11 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "template-source": ("warning", "render the template first"),
     "replicas": ("note", None),  # the message names the flag
     "finished": ("note", None),  # an ended pod holds nothing
+    "duplicate-key": ("warning", "remove one of the lines"),
     "file-twice": ("note", None),  # reading a file once is what was meant
     "beside-passed-over": ("note", None),  # pods of other nodes hold nothing here
     "approximation": ("warning", "for an exact answer, use the pod from the cluster: kubectl get pod NAME -o json"),
+    "network-devices": ("warning", "request the networks' devices, or judge the pod from the cluster"),
     "kustomize-source": ("warning", None),  # the message has the command
     "folder-below": ("note", None),  # the message names the folder
     "unknown-field": ("warning", "correct or remove the field"),

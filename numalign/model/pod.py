@@ -6,9 +6,10 @@ Values only. Reading manifests is `sources.pods`, defaulting and validation `mod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from numalign.model.quantity import Quantity
+from numalign.model.resources import is_extended
 from numalign.values import NamedTuple
 
 Manifest = Mapping[str, Any]
@@ -103,3 +104,14 @@ class Pod(NamedTuple):
     def is_static(self) -> bool:
         """Tell whether the kubelet itself read it, from a file or a URL (docs/rules/admission-fit.md 1.6)."""
         return self.annotations.get("kubernetes.io/config.source", "api") != "api"
+
+
+NETWORKS: Final = "k8s.v1.cni.cncf.io/networks"
+"""The annotation with which Multus is asked for further networks."""
+
+
+def pending_networks(pod: Pod) -> str:
+    """Return the networks for which a pod requests no device; empty: there is none."""
+    text = pod.annotations.get(NETWORKS, "").strip()
+    names = {name for one in pod.containers for name in one.requests if is_extended(name) and "gpu" not in name}
+    return "" if names or not text else f"networks of {NETWORKS}" if text.startswith("[") else text

@@ -87,6 +87,20 @@ def parse(text: str) -> Quantity:
     return _parse_any(text)
 
 
+def mended(text: str) -> tuple[str, str] | None:
+    """Return the quantity that a text such as `2GB` means, and why in half a sentence; None: it means none."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kKMGTP])(i?)B", text)
+    if match is None:
+        return None
+    number, letter, binary = match.groups()
+    if binary:
+        return text[:-1], "a quantity has no B"
+    power = "KMGTP".index(letter.upper()) + 1
+    more = 100 * 1024**power / 1000**power - 100
+    same = number + (letter.lower() if power == 1 else letter)
+    return same, f"the same amount; {number}{letter.upper()}i is {more:.0f}% more"
+
+
 def _parse_any(text: str) -> Quantity:
     """Read a text of any shape, rule by rule."""
     match = re.fullmatch(_SHAPE, text) if text else None

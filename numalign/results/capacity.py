@@ -78,13 +78,13 @@ class ShapeCapacity(NamedTuple):
     """Of a mix: how many rounds; counts are of its pods then. None: a single shape."""
 
     @property
-    def now(self) -> int:
-        """Copies that fit now."""
+    def now(self) -> int | None:
+        """Copies that fit now; None: unknown on every node."""
         return _sum(one.now for one in self.nodes)
 
     @property
-    def aligned(self) -> int:
-        """Copies that fit now and are aligned."""
+    def aligned(self) -> int | None:
+        """Copies that fit now and are aligned; None: unknown on every node."""
         return _sum(one.aligned for one in self.nodes)
 
     @property
@@ -104,14 +104,24 @@ class ShapeCapacity(NamedTuple):
         return sum(one.empty_nothing for one in self.nodes)
 
     @property
-    def empty(self) -> int:
-        """Copies that fit the empty cluster."""
+    def empty(self) -> int | None:
+        """Copies that fit the empty cluster; None: unknown on every node."""
         return _sum(one.empty for one in self.nodes)
 
     @property
-    def empty_aligned(self) -> int:
-        """Copies that fit the empty cluster and are aligned."""
+    def empty_aligned(self) -> int | None:
+        """Copies that fit the empty cluster and are aligned; None: unknown on every node."""
         return _sum(one.empty_aligned for one in self.nodes)
+
+    @property
+    def unknown(self) -> int:
+        """Nodes whose hardware is unknown."""
+        return sum(one.now is None for one in self.nodes)
+
+    @property
+    def too_many(self) -> int:
+        """How many copies of `blind` do not fit the nodes whose hardware is known."""
+        return sum(one.blind for one in self.nodes if one.now is not None) - (self.now or 0)
 
     @property
     def blind(self) -> int:
@@ -138,8 +148,10 @@ class ShapeCapacity(NamedTuple):
         return total
 
 
-def _sum(counts: Iterable[int | None]) -> int:
-    return sum(count for count in counts if count is not None)
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Add up what is known; None: nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 class RightSize(NamedTuple):

@@ -16,7 +16,7 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
 from numalign.scheduler.request import ContainerRequest, effective, node_level, read_request
-from numalign.scheduler.resources import Amounts, is_affine, is_host_level, is_native, is_whole
+from numalign.scheduler.resources import Amounts, is_affine, is_native, is_whole
 from numalign.tasks.parallel import spread
 from numalign.worlds.copies import MAX_COPIES, Copies, Filled, Probe, bags, copies, fill, right_size_of, twins
 from numalign.worlds.missing import nowhere_notices
@@ -264,7 +264,7 @@ def _fragmentation(
     nrt: NodeResourceTopology, totals: NodeTotals, asked: Amounts, wanted: Amounts
 ) -> fragmentation.Fragmentation | None:
     """Measure what the borders between NUMA nodes cost this shape (scheduling.md 6.4); None: it asks none of them."""
-    host = [name for name in asked if name not in nrt.listed and is_host_level(name)]
+    host = [name for name in asked if name not in nrt.listed and name not in totals.unjudged]
     listed = _listed(nrt, wanted)
     if not listed:
         return None

@@ -34,7 +34,8 @@ from numalign.values import NamedTuple
 HEAD_BYTES = 4096
 """The bytes at a file's beginning that show what it is."""
 _OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
-"""How objects begin; a cluster file is YAML without `apiVersion`."""
+"""How objects begin; a cluster file is YAML without `apiVersion`, or names itself."""
+_CLUSTER = re.compile(rb"(?m)^kind: *[\"']?Cluster\b")
 _STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
 
 
@@ -192,11 +193,15 @@ def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
     if not path.endswith(ARCHIVES):
         try:
             head = beginning(path, HEAD_BYTES)
-            if not _OBJECT.search(head) or b'"nodes"' in head:
+            if _may_be_cluster_file(head):
                 named += [name for document in load_file(path) for name in file.referred(document)]
         except (InputError, OSError):
             pass  # who reads it says what is wrong
     return tuple(dict.fromkeys(named))
+
+
+def _may_be_cluster_file(head: bytes) -> bool:
+    return not _OBJECT.search(head) or b'"nodes"' in head or _CLUSTER.search(head) is not None
 
 
 def _is_machine(path: str) -> bool:
@@ -284,7 +289,7 @@ def _read(name: str, labelled: tuple[LabelledMachine, ...], *, outside: bool) ->
             document = state_file.read_state(name, state_dump.KIND)
             if document is not None:
                 return state.read_cluster_state(document, name)
-        if _OBJECT.search(head) and b'"nodes"' not in head:
+        if not _may_be_cluster_file(head):
             return fleet.fleet_of(dump.read_open(Rejoined(head, opened), shown), labelled)
         content = head + opened.read(MAX_INPUT + 1)
     documents = load_documents(content, shown)

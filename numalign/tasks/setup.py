@@ -26,9 +26,11 @@ from numalign.kubelet.start.check import MERGE_EVICTION
 from numalign.model.apiserver.validation import container_policies
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+from numalign.sources.kubelet import Loaded
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.sources.kubelet.performance_profile import Pages
     from numalign.sources.pods.manifest import PodSource
     from numalign.sources.text.yaml import Document
     from numalign.tasks.requests import KubeletRequest, PodsRequest
@@ -100,7 +102,8 @@ def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
         StartError: the kubelet would not accept the configuration.
     """
     found, origin, notices = load_machine(machine)
-    on = setup_on(found, origin, request)
+    changes = getattr(machine, "changes", None)
+    on = setup_on(found, origin, request, pages_given=bool(changes and changes.hugepages))
     return on._replace(notices=(*notices, *on.notices))
 
 
@@ -116,7 +119,14 @@ def told_apart(loaded: Sequence[LoadedSetup]) -> list[LoadedSetup]:
     return result
 
 
-def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None) -> LoadedSetup:
+def setup_on(
+    machine: Machine,
+    origin: str,
+    request: KubeletRequest,
+    given: KubeletConfig | None = None,
+    *,
+    pages_given: bool = False,
+) -> LoadedSetup:
     """Put a machine and the settings on it together.
 
     Args:
@@ -124,18 +134,31 @@ def setup_on(machine: Machine, origin: str, request: KubeletRequest, given: Kube
         origin: where it came from.
         request: the settings asked for.
         given: a configuration that was read already, in place of a file.
+        pages_given: the machine's huge pages were asked for, so a profile's do not replace them.
 
     Raises:
         InputError: something is wrong with them.
         StartError: the kubelet would not accept the configuration.
     """
-    config, base, notices = load_config(machine, origin, request, given)
+    (config, notices, pages), base = load_config(machine, origin, request, given)
+    if pages and not pages_given:
+        machine, notices = _with_pages(machine, pages, notices)
     if request.version is None and machine.kubelet_version:
         request = request._replace(version=machine.kubelet_version)
     asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
     notices += tuple(unused_settings(setup))
     return LoadedSetup(setup, origin, (*notices, *_history(asked, config)))
+
+
+def _with_pages(
+    machine: Machine, pages: Sequence[Pages], notices: tuple[Notice, ...]
+) -> tuple[Machine, tuple[Notice, ...]]:
+    """Give the machine a profile's huge pages, and say so."""
+    from numalign.sources.kubelet.performance_profile import with_pages
+
+    text = "the profile's huge pages replace those of the machine"
+    return with_pages(machine, pages), (*notices, Notice("settings-of-the-machine", text, "spec.hugepages"))
 
 
 def _history(asked: Kubelet, config: KubeletConfig) -> Iterator[Notice]:
@@ -207,34 +230,33 @@ def load_machine(name: str | None) -> LoadedMachine:
 
 def load_config(
     machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None
-) -> tuple[KubeletConfig, Base, tuple[Notice, ...]]:
-    """Read the settings for a machine; returns them with their base and what was odd.
+) -> tuple[Loaded, Base]:
+    """Read the settings for a machine, and what they rest on.
 
     Raises:
         InputError: a file or a setting is wrong.
         StartError: the kubelet would not accept the file.
     """
     base: Base = "ideal"
-    config = IDEAL
-    warnings: tuple[Notice, ...] = ()
+    loaded = Loaded(IDEAL, ())
     if given is not None:
-        base, config = "kubelet", given
+        base, loaded = "kubelet", Loaded(given, ())
     elif request.config is not None or request.config_dir is not None or machine.kubelet is not None:
         from numalign.sources.kubelet import configuration as kubelet_file
 
         base = "kubelet"
         if request.config is not None:
-            config, warnings = kubelet_file.load(request.config, request.config_dir)
+            loaded = kubelet_file.load(request.config, request.config_dir)
         elif request.config_dir is not None:
             raise InputError("--config-dir requires --kubelet-config; fix: add --kubelet-config")
         else:
-            config, warnings = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
+            loaded = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
     if request.settings:
         from numalign.sources.kubelet.flags import apply_flags
 
-        config = apply_flags(config, request.settings)
-        warnings = (*warnings, *_ignored(config, request))
-    return config, base, warnings
+        config = apply_flags(loaded.config, request.settings)
+        loaded = loaded._replace(config=config, warnings=(*loaded.warnings, *_ignored(config, request)))
+    return loaded, base
 
 
 def default_policy(on: LoadedSetup, request: KubeletRequest) -> tuple[Notice, ...]:

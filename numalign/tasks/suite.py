@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from numalign.errors import StartError
+from numalign.errors import InputError, StartError
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError
 from numalign.results.admit import AdmitResult
@@ -22,10 +22,14 @@ def run_suite(files: Sequence[str]) -> SuiteResult:
     """Run the tests of some files.
 
     Raises:
-        InputError: a file of tests, or a file that it names, is wrong.
+        InputError: a file of tests, or a file that it names, is wrong; or a file has no test.
         HostError: a test needs the live host, and it cannot be read.
     """
-    cases = [(file, case) for file in files for case in suite.read_suite(file)]
+    read = [(file, suite.read_suite(file)) for file in files]
+    for file, found in read:
+        if not found:
+            raise InputError("no test found: the file is empty", file)
+    cases = [(file, case) for file, found in read for case in found]
     return SuiteResult(tuple([tested for file, case in cases for tested in _tested(file, case)]))
 
 

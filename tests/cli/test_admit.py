@@ -105,7 +105,6 @@ BAD = {
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
         "standard input:1: nested deeper than 200 levels",
     ),
-    "a key twice": (b"kind: Pod\nkind: Pod\n", 'standard input:2: duplicate key "kind"'),
     "a key twice in JSON": (b'{"kind": "Pod",\n"kind": "Pod"}', None),
     "over 64 MiB": (b"a: " + b"x" * (64 << 20), "standard input: a document larger than 64 MiB"),
     "a NUL": (b"kind: P\0od\n", "standard input:1: binary data, not text (character U+0000)"),

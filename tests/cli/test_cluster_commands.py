@@ -466,3 +466,25 @@ def waited(file: Path, lines: int) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_what_a_node_holds_that_nobody_describes_is_unknown(tmp_path: Path) -> None:
+    total = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    file = tmp_path / "nodes.json"
+    node = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": total, "capacity": total}}
+    file.write_text(json.dumps({"kind": "List", "items": [node]}))
+    done = in_process("capacity", "pods/limits-only.yaml", "--cluster", file)
+    assert "fits now: unknown" in done.out
+    assert "too many" not in done.out
+    answer = in_process("capacity", "pods/limits-only.yaml", "--cluster", file, "-o", "json").json
+    strictly("capacity-result").validate(answer)
+    assert answer["shapes"][0]["now"] is None
+
+
+def test_nothing_fits_a_machine_without_memory(tmp_path: Path) -> None:
+    file = tmp_path / "lscpu.txt"
+    file.write_text(
+        "CPU(s): 8\nOn-line CPU(s) list: 0-7\nThread(s) per core: 2\nCore(s) per socket: 2\nSocket(s): 2\n"
+        "NUMA node(s): 2\nNUMA node0 CPU(s): 0-3\nNUMA node1 CPU(s): 4-7\n"
+    )
+    assert "copies fit" not in in_process("capacity", "pods/limits-only.yaml", "--machine", file).out

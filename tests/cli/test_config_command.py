@@ -10,6 +10,7 @@ import pytest
 
 from numalign.cli import main
 from numalign.sources.machine import bundled
+from tests.cli.running import in_process
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -104,3 +105,44 @@ def test_a_suggestion_in_any_form_passes_the_check(
 
     assert status == 0
     assert run(capsys, "check", str(path), "-m", name)[0] == 0
+
+
+PROFILE = """apiVersion: performance.openshift.io/v2
+kind: PerformanceProfile
+metadata: {name: p}
+spec:
+  cpu: {reserved: "0,8", isolated: "1-7,9-15"}
+  hugepages: {defaultHugepagesSize: 1G, pages: [{size: 1G, count: 4, node: 1}, {size: 2M, count: 513}]}
+  numa: {topologyPolicy: single-numa-node}
+"""
+
+
+def test_huge_pages_of_a_profile_replace_those_of_the_machine(tmp_path: Path) -> None:
+    profile, pod = tmp_path / "profile.yaml", tmp_path / "pod.yaml"
+    profile.write_text(PROFILE)
+    limits = {"cpu": 2, "memory": "1Gi", "hugepages-1Gi": "2Gi"}
+    pod.write_text(
+        json.dumps(
+            {
+                "kind": "Pod",
+                "metadata": {"name": "p"},
+                "spec": {"containers": [{"name": "a", "resources": {"limits": limits}}]},
+            }
+        )
+    )
+    machine = "sockets=2,coresPerNumaNode=4,threadsPerCore=2,memoryPerNumaNode=16Gi,hugepagesPerNumaNode.1Gi=8Gi"
+    words = ("admit", pod, "--replicas", 4, "-m", machine, "--kubelet-config", profile)
+
+    done = in_process(*words, "-o", "json")
+    assert [one["admit"] for one in done.json["pods"]] == [True, True, False, False]
+    assert [one["code"] for one in done.json["warnings"] if "pages" in one["message"]] == ["settings-of-the-machine"]
+    given = in_process(*words, "--hugepages", "1Gi@0=8Gi", "-o", "json")
+    assert [one["admit"] for one in given.json["pods"]] == [True] * 4
+    assert [one["code"] for one in given.json["warnings"]] == []
+
+
+def test_too_many_huge_pages_of_a_profile_are_wrong_input(tmp_path: Path) -> None:
+    profile = tmp_path / "profile.yaml"
+    profile.write_text(PROFILE.replace("count: 4", "count: 400"))
+    done = in_process("config", "check", profile, "-m", "figure-1")
+    assert (done.status, "more huge pages than NUMA 1" in done.err) == (2, True)

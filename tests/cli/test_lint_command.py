@@ -104,7 +104,7 @@ def test_every_code_stands_in_the_manual() -> None:
 def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> None:
     """What has no pod is passed over, what is broken is named, and the status comes from what is judged."""
     (tmp_path / "svc.yaml").write_text("kind: Service\nmetadata: {name: s}\n")
-    (tmp_path / "broken.yaml").write_text("kind: Pod\nkind: Pod\n")
+    (tmp_path / "broken.yaml").write_text("kind: Pod\nspec: [\n")
     good, bad = PODS / "limits-only.yaml", PODS / "burstable.yaml"
 
     alone = in_process("lint", bad)
@@ -112,11 +112,12 @@ def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> No
     assert (mixed.status, mixed.out) == (2, alone.out)
     assert mixed.err.splitlines() == [
         "note: skipped 1 document without a pod: Service",
-        f'error: {tmp_path}/broken.yaml:2: duplicate key "kind"',
+        BROKEN.format(tmp_path),
     ]
     assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
 
 
+BROKEN = "error: {}/broken.yaml:3: not YAML: did not find expected node content while parsing a flow node"
 MIXED: dict[str, bytes] = {
     "README.md": b"# Title\n\n```yaml\nkind: Pod\n```\n",
     "main.py": b"import os\nprint({'a': 1})\n",
@@ -166,7 +167,7 @@ def test_what_should_be_a_manifest_and_is_not_is_named(tmp_path: Path) -> None:
 
 
 def test_a_broken_file_or_claim_does_not_keep_pods_with_claims_from_being_judged(tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("kind: Pod\nkind: Pod\n")
+    (tmp_path / "broken.yaml").write_text("kind: Pod\nspec: [\n")
     (tmp_path / "old.yaml").write_text(
         "apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClaim\nmetadata: {name: c}\n"
     )
@@ -178,7 +179,7 @@ def test_a_broken_file_or_claim_does_not_keep_pods_with_claims_from_being_judged
 
     assert (done.status, done.out.splitlines()[-1].partition(",")[0]) == (2, "1 pod")
     assert [line.partition(": apiVersion")[0] for line in done.err.splitlines() if line.startswith("error")] == [
-        f'error: {tmp_path}/broken.yaml:2: duplicate key "kind"',
+        BROKEN.format(tmp_path),
         f"error: {tmp_path}/old.yaml:1",
     ]
 
@@ -223,3 +224,27 @@ def test_an_unknown_rule_is_not_explained() -> None:
 
     assert (done.status, done.out) == (2, "")
     assert 'unknown rule "odd-cpu"\nhint: similar: odd-cpus' in done.err
+
+
+def test_folders_below_are_read_on_request(tmp_path: Path) -> None:
+    for name in ("a/b", "a/c", "chart", ".hidden"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("name: x\n")
+    for name in ("a/b/one.yaml", "a/c/two.yaml", ".hidden/three.yaml"):
+        (tmp_path / name).write_bytes((PODS / "limits-only.yaml").read_bytes())
+
+    done = in_process("lint", "-R", tmp_path)
+    assert (done.status, done.out.partition(",")[0]) == (0, "2 pods")
+    assert "a Helm chart" in done.err
+    assert in_process("lint", "--recursive", tmp_path / "a", "-o", "json").json["pods"] != []
+
+
+def test_a_count_that_is_not_expanded_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: $NUM_NODES\n"
+        "  template: {spec: {containers: [{name: a, resources: {limits: {cpu: 2}}}]}}\n"
+    )
+    done = in_process("lint", path)
+    assert done.status == 2
+    assert "fix: expand NUM_NODES first, for example with envsubst" in done.err

@@ -108,6 +108,14 @@ def test_a_wrong_file_is_wrong_input(test: dict[str, object], message: str, tmp_
     assert message in done.err
 
 
+def test_an_empty_file_is_no_passed_suite(tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("# nothing\n")
+    for name in (path, tmp_path):
+        done = in_process("test", name)
+        assert (done.status, done.out) == (2, "")
+
+
 def test_build_servers_learn_file_and_line(tmp_path: Path) -> None:
     path = suite(tmp_path, expect={"admitted": False})
 

@@ -236,3 +236,25 @@ def test_a_sosreport_is_a_node(node: Path, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert f"(sosreport {file})" in done.out
     assert "5-7,21-23" in done.out
+
+
+def test_a_sosreport_without_sys_tells_of_its_hardware_by_its_tools(node: Path, tmp_path: Path) -> None:
+    file = tmp_path / "sosreport-worker-2.tar.xz"
+    tools = tmp_path / "sos_commands"
+    (tools / "processor").mkdir(parents=True)
+    (tools / "numa").mkdir()
+    (tools / "processor" / "lscpu").write_text(
+        "CPU(s): 32\nOn-line CPU(s) list: 0-31\nThread(s) per core: 2\nCore(s) per socket: 8\nSocket(s): 2\n"
+        "NUMA node(s): 2\nNUMA node0 CPU(s): 0-7,16-23\nNUMA node1 CPU(s): 8-15,24-31\n"
+    )
+    (tools / "numa" / "numactl_--hardware").write_text(
+        "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23\nnode 0 size: 64000 MB\n"
+        "node 1 cpus: 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31\nnode 1 size: 64000 MB\n"
+        "node distances:\nnode   0   1\n  0:  10  21\n  1:  21  10\n"
+    )
+    with tarfile.open(file, "w:xz") as archive:
+        archive.add(node / "var", "sosreport-worker-2/var")
+        archive.add(tools, "sosreport-worker-2/sos_commands")
+
+    answer = in_process("status", "--node", file, "-o", "json").json
+    assert (answer["machine"], len(answer["numaNodes"])) == ("sosreport", 2)

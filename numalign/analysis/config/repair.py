@@ -25,6 +25,7 @@ from numalign.kubelet.topology.options import MAX_NODES, POLICIES, SCOPES
 from numalign.model import cpuset
 from numalign.model.cpuset import CPUSetError, format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
+from numalign.model.quantity import mended
 from numalign.model.words import nearest
 from numalign.values import NamedTuple
 
@@ -131,10 +132,17 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
     config, machine = setup.config, setup.machine
     for field, flag in (("kube_reserved", "--kube-reserved"), ("system_reserved", "--system-reserved")):
         texts = getattr(config, field)
+        right = {name: found for name, text in texts.items() if (found := mended(text)) is not None}
+        if right:
+            why = "; ".join(f"{found[0]} is {found[1]}" for found in right.values())
+            yield SettingChange(field, {**texts, **{name: found[0] for name, found in right.items()}}, why)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
         if bad:
             yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved this way")
     thresholds = config.eviction_hard or {}
+    for name, text in thresholds.items():
+        if (one := mended(text)) is not None:
+            yield SettingChange("eviction_hard", {**thresholds, name: one[0]}, f"{one[0]} is {one[1]}")
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
         meant = _nearest(name, reserving.SIGNALS, "")
@@ -204,8 +212,9 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     given = config.topology_manager_policy_options or {}
     yield from _misnamed(field, given, setup.kubelet, "topology")
     nodes = len(machine.numa_nodes)
-    enough = {**given, MAX_NODES: str(max(8, nodes))}
-    yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; the lowest limit is 8")
+    if MAX_NODES in given or (nodes > topology.LEAST_MAX_NODES and MAX_NODES in setup.kubelet.levels("topology")):
+        enough = {**given, MAX_NODES: str(max(topology.LEAST_MAX_NODES, nodes))}
+        yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; the lowest limit is 8")
     for row in topology.OPTIONS:
         if row.name in given and not row.number:
             yield SettingChange(field, {**given, row.name: "true"}, 'allowed: "true" or "false"')

@@ -29,6 +29,8 @@ class MemorySum(NamedTuple):
     """What the kubelet keeps back: systemReserved, kubeReserved, evictionHard."""
     given: tuple[Part, ...]
     """What `reservedMemory` says, element by element."""
+    pages: tuple[Part, ...]
+    """Huge pages in `reservedMemory`: the kubelet keeps none back, so none may be there."""
     accepted: tuple[MemoryReservation, ...] | None
     """A `reservedMemory` that would be accepted; None: there is none (nothing is kept back, or no node could)."""
 
@@ -61,16 +63,26 @@ def memory_sum(config: KubeletConfig, machine: Machine, reservation: Reservation
         if text is not None and "memory" in amounts
     )
     given = tuple(
-        Part(f"reservedMemory[{place}], NUMA node {element.numa_node}", element.limits["memory"], _bytes(element))
+        Part(
+            f"reservedMemory[{place}], NUMA node {element.numa_node}",
+            element.limits["memory"],
+            _bytes(element.limits["memory"]),
+        )
         for place, element in enumerate(config.reserved_memory)
         if "memory" in element.limits
     )
-    return MemorySum(wanted, given, accepted_section(config, machine, reservation))
+    pages = tuple(
+        Part(f"reservedMemory[{place}], NUMA node {element.numa_node}, {name}", text, _bytes(text))
+        for place, element in enumerate(config.reserved_memory)
+        for name, text in element.limits.items()
+        if name != "memory"
+    )
+    return MemorySum(wanted, given, pages, accepted_section(config, machine, reservation))
 
 
-def _bytes(element: MemoryReservation) -> int:
+def _bytes(text: str) -> int:
     try:
-        return -(-quantity.parse(element.limits["memory"]).nano // NANO)
+        return -(-quantity.parse(text).nano // NANO)
     except QuantityError:
         return 0
 
@@ -99,7 +111,7 @@ def _adjusted(config: KubeletConfig, room: dict[int, int], total: int) -> dict[i
     shares: dict[int, int] = {}
     for element in config.reserved_memory:
         if element.numa_node in room and "memory" in element.limits and element.numa_node not in shares:
-            shares[element.numa_node] = _bytes(element)
+            shares[element.numa_node] = _bytes(element.limits["memory"])
     if not shares:
         return None
     last = list(shares)[-1]

@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     Rule("fractional-cpus", "unaligned", lint_manifest.fractional_cpus),
     Rule("sidecar-cpus", "note", lint_manifest.sidecar_cpus),
     Rule("injected-proxy", "note", lint_manifest.injected_proxy),
+    Rule("network-devices", "note", lint_manifest.network_devices),
     Rule("fractional-bytes", "rejected", lint_machine.fractional_bytes),
     Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
     Rule("unequal-widths", "rejected", lint_machine.unequal_widths),

@@ -10,6 +10,8 @@ from numalign.analysis.lint.subject import Part, Subject
 from numalign.kubelet.pod_level import complete_in_1_34
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.releases.release import version_text
+from numalign.model.path import child
+from numalign.model.pod import NETWORKS, pending_networks
 from numalign.model.quantity import MILLI, NANO, QuantityError, canonical, from_int, parse
 from numalign.model.resources import is_hugepages, page_size
 
@@ -114,6 +116,18 @@ def injected_proxy(subject: Subject) -> Iterator[Finding]:
         "metadata",
         "note",
     )
+
+
+def network_devices(subject: Subject) -> Iterator[Finding]:
+    """A network of Multus may bring a device that an injector adds to the pod's requests, unseen in the manifest."""
+    text = pending_networks(subject.pod)
+    if text:
+        yield Finding(
+            f"Multus attaches {text}: an injector may add devices that the manifest omits",
+            "request the networks' devices, such as limits: {vendor.com/sriov: 1}, or judge the pod from the cluster",
+            child("metadata.annotations", NETWORKS),
+            "note",
+        )
 
 
 PROXY = "istio-proxy"

@@ -56,6 +56,12 @@ PAGES: Final[Mapping[str, Page]] = {
         why="Istio adds a container with requests below its limits, and the pod is not Guaranteed",
         instead="the annotations `proxyCPU` and `proxyCPULimit`, `proxyMemory` and `proxyMemoryLimit`, equal in pairs",
     ),
+    "network-devices": Page(
+        effects="note",
+        found="a Multus annotation `k8s.v1.cni.cncf.io/networks`, and no device but GPUs in the requests",
+        why="an injector may add the devices of SR-IOV networks, which take part in the alignment",
+        instead="the devices in requests and limits, or the pod from the cluster",
+    ),
     "fractional-bytes": Page(
         effects="note; rejected where the Memory Manager is Static",
         found="memory or huge pages that are not a whole number of bytes, such as `3.73Gi`",

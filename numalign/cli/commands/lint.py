@@ -26,6 +26,7 @@ from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
+from numalign.sources.pods.files import folders_below
 from numalign.sources.pods.manifest import PodInput, read_pods
 from numalign.sources.pods.notes import podless
 from numalign.tasks.config import before_upgrade
@@ -65,6 +66,7 @@ VIEW = View[Shown](
 @click.command("lint")
 @click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files)
 @flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD")
+@flag("-R", "--recursive", is_flag=True, help="also read the folders below each folder")
 @flag(
     "--ignore",
     multiple=True,
@@ -100,6 +102,7 @@ VIEW = View[Shown](
 def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],
+    recursive: bool,
     ignore: tuple[str, ...],
     baseline: str | None,
     write_baseline: bool,
@@ -125,16 +128,15 @@ def command(
     """
     if explain is not None:
         return _explain(explain)
-    if not (pod or files):
-        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
+    names = _names((*pod, *files), recursive)
     on = None if machine is None else before_upgrade(load_setup(machine, kubelet))
-    given = read_pods((*pod, *files), unique=False, mixed=True, needed=False)
+    given = read_pods(names, unique=False, mixed=True, needed=False)
     alone = any(kind in given.without_pod for kind in CLAIM_KINDS)
     result = lint(
         given.sources,
         on=on and on.setup,
         ignore=ignore,
-        files=(*pod, *files),
+        files=names,
         slices=slices,
         documents=given.claims,
         claims_alone=alone,
@@ -145,7 +147,7 @@ def command(
         raise click.UsageError("--write-baseline requires --baseline; fix: add --baseline FILE on the line")
     with ExitStack() as changed:
         write = changed if write_baseline and not broken else None
-        result, written = _against(baseline, result, (*pod, *files), write)
+        result, written = _against(baseline, result, names, write)
         notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
         with answering(changed):
             tell(notices)
@@ -153,6 +155,12 @@ def command(
                 show(VIEW, Shown(result, notices, fail_on), output)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
+
+
+def _names(given: tuple[str, ...], recursive: bool) -> tuple[str, ...]:
+    if not given:
+        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
+    return folders_below(given) if recursive else given
 
 
 def _against(
@@ -183,7 +191,7 @@ def _explain(code: str) -> ExitStatus:
 def _about_files(given: PodInput, *, claims_alone: bool) -> Iterable[Notice]:
     """Leave out how many replicas are tried, since a template is judged once, and claims, if they are judged too."""
     judged = CLAIM_KINDS if claims_alone else ()
-    yield from (notice for notice in given.notices if notice.code not in ("replicas", "no-pod"))
+    yield from (notice for notice in given.notices if notice.code not in ("replicas", "no-pod", "network-devices"))
     yield from podless({kind: count for kind, count in given.without_pod.items() if kind not in judged})
     if not (given.sources or given.without_pod or given.finished or given.broken):
         yield Notice("no-pod", "no manifest found: the input is empty; fix: name a file or folder with manifests")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
+from numalign.model import quantity
 from numalign.model.apiserver import amount
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
@@ -271,6 +273,10 @@ def _unknown(key: str, schema: Fields, path: str) -> Iterator[Problem]:
         yield Problem(child(path, key), f'unknown field "{key}"{hint}')
 
 
+_VARIABLE: Final = r"\$\{?([A-Za-z_]\w*)[^}]*\}?|([A-Z][A-Z0-9]*_[A-Z0-9_]+)"
+"""A variable of a shell or of a template; a name in capitals, such as NUM_NODES, is one, too."""
+
+
 def _no_text(value: object) -> str:
     return "" if isinstance(value, str) else f"expected a text, got {shown(value)}"
 
@@ -281,14 +287,14 @@ def _no_flag(value: object) -> str:
 
 def _no_whole_number(value: object) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return "" if whole else f"expected a whole number, got {shown(value)}"
+    return "" if whole else f"expected a whole number, got {shown(value)}{unexpanded(value)}"
 
 
 def _no_quantity(value: object) -> str:
     try:
         amount(value)
     except QuantityError:
-        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}"
+        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}{unexpanded(value) or mended(value)}"
     except (TypeError, ValueError):
         return f"expected a quantity, got {shown(value)}"
     return ""
@@ -300,6 +306,18 @@ _MISFITS: Final[Mapping[str, Callable[[object], str]]] = {
     "number": _no_whole_number,
     "quantity": _no_quantity,
 }
+
+
+def unexpanded(value: object) -> str:
+    """Say that a text is a variable which some tool has yet to replace; empty: it is none."""
+    match = re.fullmatch(_VARIABLE, value) if isinstance(value, str) else None
+    return f"; fix: expand {match[1] or match[2]} first, for example with envsubst" if match else ""
+
+
+def mended(value: object) -> str:
+    """Say which quantity a text such as `2GB` means; empty: it means none."""
+    meant = quantity.mended(value) if isinstance(value, str) else None
+    return f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
 
 
 def shown(value: object) -> str:

@@ -71,6 +71,7 @@ def _memory_json(memory: MemorySum) -> Data:
         "wantedBytes": memory.total_wanted,
         "given": side(memory.given),
         "givenBytes": memory.total_given,
+        "hugePages": side(memory.pages),
         "accepted": None if memory.accepted is None else plain_setting(memory.accepted),
     }
 

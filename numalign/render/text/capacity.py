@@ -59,9 +59,12 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     if shape.rounds is not None:
         yield Title(f"complete rounds: {shape.rounds.now} now, {shape.rounds.empty} on an empty {place}", 2)
     what = "pods" if shape.rounds is not None else "fits now"
-    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}", 2)
+    where = (
+        f", unknown on {shape.unknown} of {len(shape.nodes)} nodes" if shape.unknown and shape.now is not None else ""
+    )
+    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}{where}", 2)
     yield Paragraph(f"on an empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}", 2)
-    yield Note(_blind(shape), "warn" if shape.blind > shape.now else "", 2)
+    yield Note(_blind(shape), "warn" if shape.too_many > 0 else "", 2)
     if stranded := amounts_text(shape.stranded, ""):
         yield Paragraph(f"stranded: {stranded}", 2)
     found = shape.fragmentation
@@ -75,8 +78,10 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
         yield Note(f"and {more} more nodes; -o wide shows them", "dim")
 
 
-def alignment_text(count: int, aligned: int, nothing: int) -> str:
-    """Say how many copies there are, and how many of them are aligned."""
+def alignment_text(count: int | None, aligned: int | None, nothing: int) -> str:
+    """Say how many copies there are, and how many of them are aligned; None: unknown."""
+    if count is None:
+        return "unknown"
     if not count:
         return "0"
     if nothing == count:
@@ -88,8 +93,7 @@ def alignment_text(count: int, aligned: int, nothing: int) -> str:
 def _blind(shape: ShapeCapacity) -> str:
     """Say what node totals alone would promise."""
     text = f"by node totals only: {shape.blind} (empty: {shape.blind_empty})"
-    wrong = shape.blind - shape.now
-    return f"{text}: {wrong} too many" if wrong > 0 else text
+    return f"{text}: {shape.too_many} too many" if shape.too_many > 0 else text
 
 
 def _row(group: Sequence[NodeCapacity]) -> tuple[Cell, ...]:

@@ -102,11 +102,13 @@ def memory_lines(memory: MemorySum) -> tuple[tuple[str, str, int], ...]:
     difference = memory.total_given - memory.total_wanted
     if difference:
         rows.append(("too much" if difference > 0 else "missing", "", abs(difference)))
+    for part in memory.pages:
+        rows += [(part.source, part.text, part.bytes), ("too much", "", part.bytes)]
     return tuple((name, text or bytes_text(amount), amount) for name, text, amount in rows)
 
 
 def _memory_parts(rows: tuple[tuple[str, str, int], ...], indent: int) -> Iterable[Block]:
-    verb = "must be" if rows[-1][0] in ("too much", "missing") else "are"
+    verb = "must be" if any(name in ("too much", "missing") for name, _, _ in rows) else "are"
     text = f"With memoryManagerPolicy Static both sums {verb} equal, to the byte:"
     wide = [max(len(str(row[place])) for row in rows) for place in range(3)]
     margin = " " * (indent + 2)

@@ -34,6 +34,8 @@ from numalign.sources.machine.file import LoadedMachine, load_machine
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
+_HEAD: Final = {"apiVersion": "numalign/v1", "kind": "Cluster"}
+"""How a cluster file may begin."""
 MAX_NODES: Final = 100_000
 """Nodes of a cluster, all groups together."""
 
@@ -60,7 +62,9 @@ class Group(NamedTuple):
 
 def is_cluster_file(data: object) -> bool:
     """Tell whether a document looks like a cluster file."""
-    return isinstance(data, Mapping) and "nodes" in data and "kind" not in data
+    if not isinstance(data, Mapping):
+        return False
+    return _HEAD.items() <= data.items() or ("nodes" in data and "kind" not in data)
 
 
 def referred(document: Document) -> Iterator[str]:
@@ -196,15 +200,15 @@ def _setup(
         here = (*path, "kubeletConfig")
         file = folder.file(file, here)
         try:
-            config, notices = configuration.load(file)
+            config, notices, _ = configuration.load(file)
         except InputError as error:
             raise FieldError(here, _unquoted(error, file, "kubelet config")) from None
         ideal = False
     elif machine.kubelet is not None:
-        config, notices = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
+        config, notices, _ = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
         ideal = False
     if flags:
-        given, more = configuration.from_data(flags, dotted((*path, "kubelet")))
+        given, more, _ = configuration.from_data(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
     return setup_of(machine, config, "ideal" if ideal else "kubelet"), notices
@@ -223,6 +227,7 @@ _GROUP: Final = record(
 )
 CLUSTER: Final = record(
     as_dict,
+    *(fixed(key, word) for key, word in _HEAD.items()),
     fixed("version", 1),
     field("nodes", list_of(_GROUP, "the list of node groups")),
     maybe("scheduler", SCHEDULER, SchedulerConfig()),

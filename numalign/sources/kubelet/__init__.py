@@ -1,1 +1,21 @@
 """KubeletConfiguration files and the kubelet's flags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numalign.errors import Notice
+from numalign.kubelet.config import KubeletConfig
+from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.sources.kubelet.performance_profile import Pages
+
+
+class Loaded(NamedTuple):
+    """A configuration and what was odd about its source."""
+
+    config: KubeletConfig
+    warnings: tuple[Notice, ...]
+    pages: tuple[Pages, ...] = ()
+    """Huge pages that take the place of the machine's; empty: nothing is said of them."""

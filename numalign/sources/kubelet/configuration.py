@@ -16,22 +16,16 @@ from numalign.model import quantity
 from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
+from numalign.sources.kubelet import Loaded
 from numalign.sources.kubelet.wrappers import KIND
-from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.sources.kubelet.performance_profile import Pages
     from numalign.sources.kubelet.wrappers import Found
     from numalign.sources.text.yaml import FilePath
 
 MAX_MEANT = 10
 """For so many unknown fields the nearest known one and the line are looked for; both take long."""
-
-
-class Loaded(NamedTuple):
-    """A configuration and what was odd about its source."""
-
-    config: KubeletConfig
-    warnings: tuple[Notice, ...]
 
 
 Where = Callable[[str], str]
@@ -52,11 +46,13 @@ def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
     merged: dict[str, object] = {}
     flags: dict[str, str] = {}
     warnings: list[Notice] = []
+    pages: tuple[Pages, ...] = ()
     for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
         found = _found(file)
         warnings += (*found.notices, *from_data(found.fields, found.where).warnings)
         merged = overlaid(merged, found.fields)
         flags.update(found.flags)
+        pages = pages or found.pages
     config = from_data(merged, str(path)).config
     if flags:
         from numalign.sources.kubelet.flags import apply_flags, known_flags
@@ -67,7 +63,7 @@ def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
             text = f"flags override {flags['config']}, which was not read"
             warnings.append(Notice("settings-incomplete", text, str(path)))
         config = apply_flags(config, known)
-    return Loaded(config, tuple(warnings))
+    return Loaded(config, tuple(warnings), pages)
 
 
 def _found(path: FilePath) -> Found:
@@ -78,9 +74,11 @@ def _found(path: FilePath) -> Found:
 
     name = STDIN if str(path) == "-" else str(path)
     try:
-        documents = load_file(path)
+        documents = load_file(path, last=True)
         if all(isinstance(document.data, Mapping) for document in documents):
-            return wrappers.find(documents, name)
+            found = wrappers.find(documents, name)
+            twice = [notice for document in documents for notice in document.duplicates()]
+            return found._replace(notices=(*twice, *found.notices))
         refusal: InputError | None = None
     except InputError as error:
         from numalign.sources.pods.files import explained
@@ -237,7 +235,9 @@ def _amount(value: object, where: Where, path: str) -> str:
     try:
         quantity.parse(text)
     except QuantityError as error:
-        raise StartError(f"{error}, got {text!r}", where(path)) from None
+        meant = quantity.mended(text)
+        fix = f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
+        raise StartError(f"{error}, got {text!r}{fix}", where(path)) from None
     return text
 
 

@@ -120,7 +120,9 @@ def _check_quantity(name: str, text: str, where: str) -> None:
     try:
         quantity.parse(text)
     except QuantityError:
-        raise InputError(f'{name}: expected a quantity like "500m" or "2Gi", got "{text}"', where) from None
+        meant = quantity.mended(text)
+        fix = f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
+        raise InputError(f'{name}: expected a quantity like "500m" or "2Gi", got "{text}"{fix}', where) from None
 
 
 def _cpus(text: str, where: str) -> str:

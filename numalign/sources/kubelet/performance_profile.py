@@ -8,14 +8,17 @@ comes first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.sources.text.json import read_json
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.model.machine import Machine
 
 Fields = Mapping[str, Any]
 
@@ -30,6 +33,42 @@ _EVICTION: Final = {
 _PAGE_SIZES: Final = {"2M": "2Mi", "1G": "1Gi", "64K": "64Ki", "512M": "512Mi", "32M": "32Mi", "16G": "16Gi"}
 
 
+class Pages(NamedTuple):
+    """Huge pages that a profile has the kernel keep, in place of the machine's."""
+
+    size: str
+    """`1Gi`."""
+    node: int | None
+    """A NUMA node; None: the kernel spreads them evenly over all with memory."""
+    number: int
+    page: int
+    """Bytes of one."""
+
+
+def with_pages(machine: Machine, pages: Sequence[Pages]) -> Machine:
+    """Give a machine the huge pages of a profile, and none but these.
+
+    Raises:
+        InputError: a NUMA node has less memory, or is missing.
+    """
+    memory = {node.id: node.memory for node in machine.numa_nodes}
+    nodes = [node.id for node in machine.numa_nodes if node.memory]
+    # The kernel has every page size on every node, also where there are none.
+    amounts = {node: {one.size: 0 for one in pages} for node in nodes}
+    for one in pages:
+        each, rest = divmod(one.number, len(nodes) or 1)
+        shares = {node: each + (place < rest) for place, node in enumerate(nodes)}
+        for node, count in shares.items() if one.node is None else ((one.node, one.number),):
+            of_node = amounts.setdefault(node, {})
+            of_node[one.size] = of_node.get(one.size, 0) + count * one.page
+    for node, sizes in amounts.items():
+        if sum(sizes.values()) > memory.get(node, 0):
+            text = f"more huge pages than NUMA {node} of {machine.name} has memory; fix: correct pages, or the machine"
+            raise InputError(text, "spec.hugepages")
+    changed = tuple(node._replace(hugepages=amounts.get(node.id, {})) for node in machine.numa_nodes)
+    return machine._replace(numa_nodes=changed)
+
+
 class Profile(NamedTuple):
     """What a profile means for the kubelet."""
 
@@ -37,6 +76,7 @@ class Profile(NamedTuple):
     places: Mapping[str, str]
     """Field of the KubeletConfiguration -> where the profile says it."""
     notices: tuple[Notice, ...]
+    pages: tuple[Pages, ...]
 
 
 def from_profile(document: Document) -> Profile:
@@ -63,33 +103,28 @@ def from_profile(document: Document) -> Profile:
     if policy == "single-numa-node":
         fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **_texts(fields.get("cpuManagerPolicyOptions"))}
     places = {"reservedSystemCPUs": "spec.cpu.reserved", "topologyManagerPolicy": "spec.numa.topologyPolicy"}
-    return Profile(fields, places, tuple(_of_the_machine(document, spec, cpu)))
+    return Profile(fields, places, tuple(_of_the_machine(document, cpu)), tuple(_pages(document, spec)))
 
 
-def _of_the_machine(document: Document, spec: Fields, cpu: Fields) -> list[Notice]:
+def _of_the_machine(document: Document, cpu: Fields) -> list[Notice]:
     """Name what the profile makes of the machine, which is not the kubelet's to say."""
-    notices = []
-    pages = _mapping(document, spec, "hugepages", "spec.").get("pages")
-    flags = [_pages(one) for one in pages if isinstance(one, Mapping)] if isinstance(pages, list) else []
-    if flags:
-        text = f"the profile reserves huge pages; fix: add to the machine: {', '.join(filter(None, flags))}"
-        notices.append(Notice("settings-of-the-machine", text, document.where("spec.hugepages")))
     offlined = cpu.get("offlined")
-    if offlined:
-        text = f"the profile takes CPUs {offlined} offline; fix: leave these CPUs out of the machine"
-        notices.append(Notice("settings-of-the-machine", text, document.where("spec.cpu.offlined")))
-    return notices
+    if not offlined:
+        return []
+    text = f"the profile takes CPUs {offlined} offline; fix: leave these CPUs out of the machine"
+    return [Notice("settings-of-the-machine", text, document.where("spec.cpu.offlined"))]
 
 
-def _pages(entry: Fields) -> str:
-    """Write an entry of `hugepages.pages`: of one NUMA node as the flag that says so of a machine; else the sum."""
-    size, count = _PAGE_SIZES.get(str(entry.get("size"))), entry.get("count")
-    if size is None or type(count) is not int:
-        return ""
-    amount = canonical(from_int(parse(size).nano // NANO * count, "BinarySI"))
-    if type(entry.get("node")) is int:
-        return f"--hugepages {size}@{entry['node']}={amount}"
-    return f"{amount} in {size} pages over all nodes (--hugepages {size}=SHARE)"
+def _pages(document: Document, spec: Fields) -> Iterator[Pages]:
+    """Read `hugepages.pages`."""
+    pages = _mapping(document, spec, "hugepages", "spec.").get("pages")
+    for entry in pages if isinstance(pages, list) else ():
+        size, count, node = (
+            entry.get(key) if isinstance(entry, Mapping) else None for key in ("size", "count", "node")
+        )
+        known = _PAGE_SIZES.get(str(size))
+        if known is not None and type(count) is int:
+            yield Pages(known, node if type(node) is int else None, count, parse(known).nano // NANO)
 
 
 def _experimental(document: Document) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.performance_profile import from_profile
+from numalign.sources.kubelet.performance_profile import Pages, from_profile
 from numalign.sources.text.yaml import Document, load_documents
 from numalign.values import NamedTuple
 
@@ -35,6 +35,8 @@ class Found(NamedTuple):
     flags: Mapping[str, str] = {}
     """Flags of the kubelet, without dashes, over the fields."""
     notices: tuple[Notice, ...] = ()
+    pages: tuple[Pages, ...] = ()
+    """Huge pages that take the place of the machine's; empty: nothing is said of them."""
 
 
 def find(documents: Sequence[Document], file: str) -> Found:
@@ -70,7 +72,11 @@ def _in_document(document: Document) -> Iterator[Found]:
     elif kind == "PerformanceProfile":
         profile = from_profile(document)
         yield Found(
-            profile.fields, lambda field: document.where(profile.places.get(field, "spec")), {}, profile.notices
+            profile.fields,
+            lambda field: document.where(profile.places.get(field, "spec")),
+            {},
+            profile.notices,
+            profile.pages,
         )
     elif kind == "KubeletConfig" and group.startswith("machineconfiguration.openshift.io/"):
         yield from _kubelet_config(document)

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from numalign.errors import HostError, InputError, Notice
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
@@ -263,15 +263,39 @@ def _machine(tree: Tree) -> tuple[Machine | None, tuple[Notice, ...], tuple[str,
     """Read the hardware; a source without it is a source without it."""
     from numalign.sources.host.discovery import discover
 
-    if "sys" not in top_of(tree):
-        return None, (), ("the hardware (no /sys found)",)
+    why = "no /sys found"
+    if "sys" in top_of(tree):
+        try:
+            found = discover(tree)
+        except HostError as error:
+            why = error.message
+        else:
+            if found.machine is not None:
+                return found.machine, (), ()
+            why = str(found.kubelet_error)
+    return _machine_by_tools(tree) or (None, (), (f"the hardware ({why})",))
+
+
+_TOOLS: Final = (
+    *("sos_commands/processor/lscpu", "sos_commands/processor/lscpu_-ae"),
+    *("sos_commands/numa/numactl_--hardware", "sos_commands/processor/numactl_--hardware"),
+)
+"""What sosreport keeps of the tools that know the hardware."""
+
+
+def _machine_by_tools(tree: Tree) -> tuple[Machine, tuple[Notice, ...], tuple[str, ...]] | None:
+    """Read the hardware from the outputs of lscpu and numactl in a sosreport."""
+    texts = [content for path in _TOOLS if (content := kubelet_folder.text(tree, path))]
+    if not texts:
+        return None
+    from numalign.sources.machine.pasted.machine import machine_of, told_by
+
     try:
-        found = discover(tree)
-    except HostError as error:
-        return None, (), (f"the hardware ({error.message})",)
-    if found.machine is None:
-        return None, (), (f"the hardware ({found.kubelet_error})",)
-    return found.machine, (), ()
+        told = told_by("\n\n".join(texts), tree.name)
+        machine, notices = machine_of(told, "sosreport") if told else (None, ())
+    except InputError:
+        return None
+    return None if machine is None else (machine, notices, ())
 
 
 def _of_answer(source: str, answer: podresources.PodResources) -> NodeFacts:

@@ -55,7 +55,7 @@ def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] 
     """
     carriers: list[Carrier] = []
     lists = 0
-    for document in load_file(name):
+    for document in load_file(name, last=True):
         found = search(document, check=False)
         carriers += found.carriers
         lists += len(found.lists)

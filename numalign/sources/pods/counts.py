@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from numalign.model.apiserver.types import shown
+from numalign.model.apiserver.types import shown, unexpanded
 from numalign.model.path import child
 from numalign.sources.pods.roles import Fields, Step, is_role
 
@@ -20,7 +20,7 @@ class CountError(Exception):
     def __init__(self, path: str, value: object) -> None:
         super().__init__(path)
         self.path = path
-        self.message = f"expected a whole number, zero or more, got {shown(value)}"
+        self.message = f"expected a whole number, zero or more, got {shown(value)}{unexpanded(value)}"
 
 
 def wanted_pods(thing: Fields, kind: str, path: str, steps: Sequence[Step]) -> int:
@@ -111,6 +111,18 @@ def _sets_of_cliques(thing: Fields, path: str, steps: Sequence[Step]) -> int:
     return wanted
 
 
+def _nodes_of_a_component(_: Fields, path: str, steps: Sequence[Step]) -> int:
+    """Multiply by the nodes of a component of a DynamoGraphDeployment."""
+    component: Fields = next((step.value for step in steps if isinstance(step.key, int)), {})
+    return nodes_of(component, f"{path}.spec.components")
+
+
+def nodes_of(component: Fields, place: str) -> int:
+    """Return on how many nodes one copy of a component of Dynamo runs."""
+    several = component.get("multinode")
+    return count(several, "nodeCount", f"{place}.multinode") if isinstance(several, Mapping) else 1
+
+
 def _nodes_of_a_runtime(thing: Fields, path: str, steps: Sequence[Step]) -> int:
     """Multiply by the nodes of a training runtime, for the job that trains."""
     policy = thing["spec"].get("mlPolicy")
@@ -120,6 +132,7 @@ def _nodes_of_a_runtime(thing: Fields, path: str, steps: Sequence[Step]) -> int:
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Fields, str, Sequence[Step]], int]]] = {
+    "DynamoGraphDeployment": _nodes_of_a_component,
     "PodCliqueSet": _sets_of_cliques,
     "TrainingRuntime": _nodes_of_a_runtime,
     "ClusterTrainingRuntime": _nodes_of_a_runtime,

@@ -16,6 +16,8 @@ _MAX_LOOK: Final = 1 << 20
 """How much of a file is looked at for signs of a manifest, or of a template, in bytes."""
 _MAX_FOLDERS: Final = 1000
 """In how many folders below one is looked for files."""
+_MAX_RECURSION: Final = 20_000
+"""How many folders are read with `-R`."""
 _MAX_CLIMB: Final = 8
 """How many folders up the chart of a template is looked for."""
 NO_MANIFEST: Final = Notice("no-manifest", "skipped: not a manifest")
@@ -48,6 +50,30 @@ def files_in(name: FilePath) -> list[str]:
     return files
 
 
+def folders_below(names: Iterable[str]) -> tuple[str, ...]:
+    """Name each folder with all folders below it that have files to read; hidden ones and those in charts do not count.
+
+    Raises:
+        InputError: there are too many folders.
+    """
+    found: list[str] = []
+    for name in names:
+        if name == "-" or "\0" in name or not os.path.isdir(name):
+            found.append(name)
+            continue
+        start = len(found)
+        for number, (folder, inside, files) in enumerate(os.walk(name)):
+            chart = "Chart.yaml" in files
+            inside[:] = [] if chart else sorted(one for one in inside if not one.startswith("."))
+            if chart or any(file.endswith(SUFFIXES) for file in files):
+                found.append(folder)
+            if number == _MAX_RECURSION:
+                raise InputError(f"has more than {_MAX_RECURSION:,} folders; fix: name some of them", name)
+        if len(found) == start:
+            found.append(name)
+    return tuple(found)
+
+
 def not_searched(names: Iterable[FilePath], read: Set[str]) -> Iterator[Notice]:
     """Say of folders that there are files in folders below them, none of `read` (see `identity`)."""
     for name in names:
@@ -75,7 +101,7 @@ def documents_of(name: FilePath) -> Iterator[Document]:
         InputError: it cannot be read.
     """
     for file in files_in(name):
-        yield from load_file(file)
+        yield from load_file(file, last=True)
 
 
 def readable_documents(name: FilePath) -> Iterator[Document]:
@@ -86,7 +112,7 @@ def readable_documents(name: FilePath) -> Iterator[Document]:
         return
     for file in listed:
         try:
-            documents = list(load_file(file))
+            documents = load_file(file, last=True)
         except InputError:
             continue
         yield from documents

@@ -240,7 +240,8 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
             continue
         refuse = partial(reading.refuse, file=file, mixed=mixed) if several else None
         try:
-            for document in load_file(file):
+            for document in load_file(file, last=True):
+                reading.notices += document.duplicates()
                 found = search(document, check=True, refused=refuse)
                 reading.take(found)
                 if file == "-" and not _OF_CLAIMS.isdisjoint(found.without_pod):

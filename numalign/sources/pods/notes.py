@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from numalign.errors import Notice
+from numalign.model.pod import pending_networks
 
 if TYPE_CHECKING:
     from numalign.sources.pods.pod_objects import Carrier
@@ -60,6 +61,12 @@ def notes_of(carriers: Sequence[Carrier], partly: Sequence[Carrier], finished: i
     """Say which objects are tried in part (one pod of a template) or approximately, and how many pods have ended."""
     if finished:
         yield Notice("finished", f"skipped {finished} pod{'s' * (finished != 1)} that ended")
+    for one in carriers:
+        networks = pending_networks(one.pod)
+        if networks:
+            text = f"Multus attaches {networks}: an injector may add devices to the pod"
+            place = f"{one.document.name}:{one.document.line(one.path)}"
+            yield Notice("network-devices", text, place)
     yield from _partly(partly)
     said = [carrier for carrier in carriers if carrier.template.approximation]
     for carrier in said[:_MAX_EACH]:

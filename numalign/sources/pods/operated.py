@@ -1,7 +1,8 @@
 """Objects whose pods have containers that are not in the file: their operator makes them, and they are worked out here.
 
 KServe's InferenceService names a model, from which comes the container that serves it; Strimzi's Kafka and its kin have
-`resources` for each container; Knative adds `queue-proxy` to the pod of a service. All of it approximately.
+`resources` for each container; Knative adds `queue-proxy` to the pod of a service; the services of a Dynamo graph have
+resources under names of their own. All of it approximately.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from numalign.model.path import child
-from numalign.sources.pods.counts import count
+from numalign.sources.pods.counts import count, nodes_of
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
 
@@ -59,6 +60,8 @@ def templates_of(thing: Fields, kind: str, path: str, others: Callable[[], Itera
         yield from (one for one in others() if one.path not in {each.path for each in made})
     elif group == "kafka.strimzi.io":
         yield from _kafka(spec, place) if kind == "Kafka" else _set_of_strimzi(spec, place, kind)
+    elif group == "nvidia.com" and kind == "DynamoGraphDeployment" and isinstance(spec.get("services"), Mapping):
+        yield from _dynamo(spec["services"], child(place, "services"))
     elif group == "serving.knative.dev":
         yield from (_with_queue_proxy(one, kind) for one in others())
     else:
@@ -121,6 +124,42 @@ def _by_strimzi(place: str, role: str, part: Fields, name: str, kind: str) -> Te
 
 def _strimzi(kind: str) -> str:
     return f"{kind}: tested as the pods that Strimzi creates"
+
+
+def _dynamo(services: Fields, place: str) -> Iterator[Template]:
+    """Make the pods of a Dynamo graph of v1alpha1; those of v1beta1 have pod templates."""
+    for name, service in services.items():
+        if not isinstance(service, Mapping):
+            continue
+        there = child(place, name)
+        given = service.get("extraPodSpec")
+        extra = given if isinstance(given, Mapping) else {}
+        main = extra.get("mainContainer")
+        container = {"name": "main", **(main if isinstance(main, Mapping) else {})}
+        own, more = _resources(service), _resources(container)
+        asked = {
+            which: {**_dynamo_amounts(own.get(which, {})), **more.get(which, {})} for which in ("requests", "limits")
+        }
+        containers = [{**container, "resources": asked}, *(extra.get("containers") or ())]
+        yield _made(
+            there,
+            str(name).lower(),
+            containers,
+            wanted=count(service, "replicas", there) * nodes_of(service, there),
+            inside=["resources"],
+            fields={key: one for key, one in extra.items() if key not in ("mainContainer", "containers")},
+            said="DynamoGraphDeployment: tested as the pods that Dynamo's operator creates",
+        )
+
+
+def _dynamo_amounts(item: Fields) -> dict[str, object]:
+    """Spell what a service asks for as a container does: `gpu` is the device of `gpuType`."""
+    custom = item.get("custom")
+    amounts = dict(custom) if isinstance(custom, Mapping) else {}
+    amounts |= {name: item[name] for name in ("cpu", "memory") if item.get(name) is not None}
+    if item.get("gpu") is not None:
+        amounts[str(item.get("gpuType") or "nvidia.com/gpu")] = item["gpu"]
+    return amounts
 
 
 def _with_queue_proxy(template: Template, kind: str) -> Template:

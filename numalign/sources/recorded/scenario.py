@@ -131,7 +131,7 @@ def from_data(data: Mapping[str, object]) -> Scenario:
         raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
     start_error, config = "", KubeletConfig()
     try:
-        config, _ = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet")
+        config = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet").config
     except StartError as error:
         start_error = error.message
     machine = machine_from_scenario(
@@ -163,7 +163,7 @@ def _restart(step: Mapping[str, object], index: int, data: Mapping[str, object])
     config, error, devices = None, "", None
     if "kubelet" in step:
         try:
-            config, _ = kubelet_file.from_data(_mapping(step, "kubelet"), "kubelet")
+            config = kubelet_file.from_data(_mapping(step, "kubelet"), "kubelet").config
         except StartError as wrong:
             error = wrong.message
     if "devices" in step:

@@ -34,3 +34,5 @@ class Found(NamedTuple):
     """The document itself."""
     text_line: int
     """On which `text` begins."""
+    twice: bool = False
+    """Whether a mapping has a key twice; the last one counts."""

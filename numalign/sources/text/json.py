@@ -1,4 +1,4 @@
-"""JSON as `sources.text.yaml` reads it: strictly, with duplicate keys refused and nesting bounded."""
+"""JSON as `sources.text.yaml` reads it: strictly, with duplicate keys refused or told, and nesting bounded."""
 
 from __future__ import annotations
 
@@ -59,14 +59,16 @@ def loads(text: str | bytes) -> object:
     return value
 
 
-def read_json(text: str, name: str) -> list[Found]:
-    """Read one or more JSON documents.
+def read_json(text: str, name: str, *, last: bool = False) -> list[Found]:
+    """Read one or more JSON documents; `last` takes the last of duplicate keys, as kubectl and the kubelet do.
 
     Raises:
-        InputError: not JSON, a duplicate key, nested too deep, too many values.
+        InputError: not JSON, a duplicate key (without `last`), nested too deep, too many values.
     """
     check_values(text, name)
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=finite, parse_constant=refuse_constant)
+    twice: list[bool] = []
+    hook = (lambda pairs: _object(pairs, twice)) if last else _object
+    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_float=finite, parse_constant=refuse_constant)
     found: list[Found] = []
     position = _skip(text, 0)
     line, counted = 1, 0
@@ -89,7 +91,8 @@ def read_json(text: str, name: str) -> list[Found]:
         if not _is_flat_enough(data):
             raise InputError(f"nested deeper than {MAX_DEPTH} levels", f"{name}:{line}")
         _check_surrogates(data, text, position, end, f"{name}:{line}")
-        found.append(Found(data, line, text[position:end], line))
+        found.append(Found(data, line, text[position:end], line, bool(twice)))
+        twice.clear()
         if len(found) > MAX_DOCUMENTS:
             raise InputError(f"has more than {MAX_DOCUMENTS:,} documents", name)
         position = _skip(text, end)
@@ -116,12 +119,14 @@ def _values(text: str) -> int:
     return sum(text.count(sign) for sign in ",:[{")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]], twice: list[bool] | None = None) -> dict[str, Any]:
     if not pairs:
         return EMPTY
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise _DuplicateKeyError
+        if twice is None:
+            raise _DuplicateKeyError
+        twice.append(True)
     return result
 
 

@@ -1,8 +1,8 @@
 """One bounded loader for every file people write: YAML or JSON, with the line of every field.
 
 Values are read as Kubernetes' own tools read them: `010` is 8, `1:30` is text, `no` is false. Size, nesting and what
-aliases expand to are bounded before anything is composed, duplicate keys are errors, and whatever the bytes are, the
-only error is `InputError`.
+aliases expand to are bounded before anything is composed, duplicate keys are errors unless the last is to count, and
+whatever the bytes are, the only error is `InputError`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from numalign.errors import InputError
+from numalign.errors import InputError, Notice
 from numalign.model.path import FieldError, child, dotted
 from numalign.sources.text import MAX_DEPTH, Found
 from numalign.store.reading import reading
@@ -39,7 +39,7 @@ FieldPath = str | tuple[str | int, ...]
 class Place:
     """Where a document stands, and on which line each of its fields: enough to say what is wrong with it."""
 
-    __slots__ = ("_asked", "_is_json", "_lines", "_text", "_text_line", "first_line", "name")
+    __slots__ = ("_asked", "_is_json", "_lines", "_text", "_text_line", "_twice", "first_line", "name")
 
     def __init__(self, name: str, found: Found, is_json: bool) -> None:
         self.name = name
@@ -48,6 +48,7 @@ class Place:
         self._text = found.text
         self._text_line = found.text_line
         self._is_json = is_json
+        self._twice = found.twice
         self._asked = False
         self._lines: dict[str, int] | None = None
 
@@ -70,8 +71,8 @@ class Place:
         known: dict[str, int] = {}
         for part, line in self._places(wanted):
             known[part] = line
-            if len(known) == len(wanted):
-                break  # no field is there twice
+            if len(known) == len(wanted) and not self._twice:
+                break
         return [self._nearest(path, known) for path in paths]
 
     def where(self, path: FieldPath = "") -> str:
@@ -83,6 +84,16 @@ class Place:
     def error(self, message: str, path: FieldPath = "") -> InputError:
         """Make the error that says what is wrong with a field."""
         return InputError(message, self.where(path))
+
+    def duplicates(self) -> Iterator[Notice]:
+        """Say which keys are there twice, with the lines of both; the last one counts."""
+        seen: dict[str, int] = {}
+        above = ""
+        for path, line in self._places(None) if self._twice else ():
+            if path in seen and not (above and path.startswith((f"{above}.", f"{above}["))):
+                above = path  # what is inside it is there twice, too
+                yield Notice("duplicate-key", f"line {line} overrides line {seen[path]}", f"{self.name}:{line}: {path}")
+            seen[path] = line
 
     def _places(self, wanted: Collection[str] | None) -> Iterator[tuple[str, int]]:
         from numalign.sources.text.places import json_places, yaml_places
@@ -120,7 +131,8 @@ class Document(Place):
     @property
     def place(self) -> Place:
         """Where it stands, without the data: what is kept of very many documents."""
-        return Place(self.name, Found(None, self.first_line, self._text, self._text_line), self._is_json)
+        found = Found(None, self.first_line, self._text, self._text_line, self._twice)
+        return Place(self.name, found, self._is_json)
 
 
 def _parts(path: FieldPath) -> Iterator[str]:
@@ -143,16 +155,16 @@ def _prefixes(path: str) -> Iterator[str]:
         yield path[: match.end()]
 
 
-def load_file(path: FilePath) -> list[Document]:
-    """Read a file, or standard input for `-`.
+def load_file(path: FilePath, *, last: bool = False) -> list[Document]:
+    """Read a file, or standard input for `-`; `last` takes the last of duplicate keys (`Place.duplicates`).
 
     Raises:
         InputError: it cannot be read, or is not YAML or JSON within the bounds.
     """
-    return list(iter_file(path))
+    return list(iter_file(path, last=last))
 
 
-def iter_file(path: FilePath) -> Iterator[Document]:
+def iter_file(path: FilePath, *, last: bool = False) -> Iterator[Document]:
     """Read a file, or standard input for `-`, document by document, so that nobody has to hold them all.
 
     Raises:
@@ -160,7 +172,7 @@ def iter_file(path: FilePath) -> Iterator[Document]:
     """
     name = STDIN if str(path) == "-" else str(path)
     with reading(path, name) as file:
-        return iter_documents(file.read(MAX_INPUT + 1), name)
+        return iter_documents(file.read(MAX_INPUT + 1), name, last=last)
 
 
 def read_one(path: FilePath, form: Form[T]) -> T:
@@ -177,47 +189,48 @@ def read_one(path: FilePath, form: Form[T]) -> T:
     return documents[0].read(form)
 
 
-def load_documents(source: bytes | str, name: str) -> list[Document]:
+def load_documents(source: bytes | str, name: str, *, last: bool = False) -> list[Document]:
     """Read the documents of a text; empty documents are left out.
 
     Args:
         source: bytes in UTF-8, or text.
         name: what errors call it, usually the file's name.
+        last: take the last of duplicate keys.
 
     Raises:
         InputError: not YAML or JSON, too large, nested too deep, a duplicate key, an alias that expands to too much.
     """
-    return list(iter_documents(source, name))
+    return list(iter_documents(source, name, last=last))
 
 
-def iter_documents(source: bytes | str, name: str) -> Iterator[Document]:
+def iter_documents(source: bytes | str, name: str, *, last: bool = False) -> Iterator[Document]:
     """Read the documents of a text one by one, as `load_documents`; of YAML each is made when it is asked for."""
     _check_size(source, name)
     text = source if isinstance(source, str) else _decoded(source, name)
     del source
     text = text.removeprefix("\ufeff")
     if not text.lstrip().startswith(("{", "[")):
-        return _from_yaml(text, name)
+        return _from_yaml(text, name, last)
     from numalign.sources.text.json import read_json
 
     try:
-        found = read_json(text, name)
+        found = read_json(text, name, last=last)
     except InputError:
         # A flow mapping of YAML looks like JSON, too; if it is neither, JSON's complaint is the better one.
         if name.endswith(".json"):
             raise
         try:
-            return iter(list(_from_yaml(text, name)))
+            return iter(list(_from_yaml(text, name, last)))
         except InputError:
             pass
         raise
     return (Document(name, one, True) for one in found if one.data is not None)
 
 
-def _from_yaml(text: str, name: str) -> Iterator[Document]:
+def _from_yaml(text: str, name: str, last: bool) -> Iterator[Document]:
     from numalign.sources.text.yaml_events import read_yaml
 
-    return (Document(name, one, False) for one in read_yaml(text, name) if one.data is not None)
+    return (Document(name, one, False) for one in read_yaml(text, name, last=last) if one.data is not None)
 
 
 def _check_size(source: bytes | str, name: str) -> None:

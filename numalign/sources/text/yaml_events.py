@@ -77,33 +77,33 @@ def index_of(event: Any) -> int:
     return int(event.start_mark.index)
 
 
-def read_yaml(text: str, name: str) -> Iterator[Found]:
-    """Read the documents of a text one by one; an empty one is None.
+def read_yaml(text: str, name: str, *, last: bool = False) -> Iterator[Found]:
+    """Read the documents of a text one by one; an empty one is None. `last` takes the last of duplicate keys.
 
     Raises:
         InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much, too many values.
     """
     builder = _Builder(name)
     shared: _Shared | None = None  # one document alone has little to share
-    ready: tuple[Any, int] | None = None
+    ready: _Builder | None = None
     start = line = documents = 0
     for event in events(text, name):
         if isinstance(event, DocumentStartEvent):
             begin = index_of(event)
             if ready is not None:
-                yield Found(*ready, text[start:begin], line + 1)
-            builder, ready = _Builder(name, shared), None
+                yield Found(ready.root, ready.first_line, text[start:begin], line + 1, ready.twice)
+            builder, ready = _Builder(name, shared, last=last), None
             shared = shared or _Shared()
             start, line = begin, line_of(event) - 1
             documents += 1
             if documents > MAX_DOCUMENTS:
                 raise InputError(f"has more than {MAX_DOCUMENTS:,} documents", name)
         elif isinstance(event, DocumentEndEvent):
-            ready = builder.root, builder.first_line
+            ready = builder
         else:
             builder.take(event)
     if ready is not None:
-        yield Found(*ready, text[start:] if start else text, line + 1)
+        yield Found(ready.root, ready.first_line, text[start:] if start else text, line + 1, ready.twice)
 
 
 class _Shared:
@@ -149,9 +149,11 @@ class _Shared:
 class _Builder:
     """Builds one document. `stack` holds the open lists and mappings with what is known of each."""
 
-    def __init__(self, name: str, shared: _Shared | None = None) -> None:
+    def __init__(self, name: str, shared: _Shared | None = None, *, last: bool = False) -> None:
         self.name = name
         self.shared = shared
+        self.last = last
+        self.twice = False
         self.root: Any = None
         self.first_line = 0
         self.stack: list[_Open] = []
@@ -273,7 +275,9 @@ class _Builder:
         else:
             raise self._error("a key must be a text, a number or a boolean", event)
         if key in top.value:
-            raise self._error(f'duplicate key "{key[:60]}"', event)
+            if not self.last:
+                raise self._error(f'duplicate key "{key[:60]}"', event)
+            self.twice = True
         return key
 
     def _mergeable(self, value: Any, event: Event) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ from numalign.analysis.config.check import report
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import reserved_memory, suggest
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start
@@ -97,6 +98,16 @@ CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
         "reserved_memory",
         (MemoryReservation(0, {"memory": "100Mi"}),),
     ),
+    "an amount in bytes by name": (
+        {"kube_reserved": {"memory": "2GB", "cpu": "1"}},
+        "kube_reserved",
+        {"memory": "2G", "cpu": "1"},
+    ),
+    "a threshold in bytes by name": (
+        {"eviction_hard": {"memory.available": "100MiB"}},
+        "eviction_hard",
+        {"memory.available": "100Mi"},
+    ),
     "more memory than there is": (
         {"kube_reserved": {"memory": "1Ti", "cpu": "1"}},
         "kube_reserved",
@@ -110,6 +121,15 @@ def test_nearest_change(fields: dict[str, Any], field: str, value: Any) -> None:
     (step,) = repair(Setup(TWO, KubeletConfig(**fields), "kubelet")).steps
     assert step.change is not None
     assert (step.change.field, step.change.value) == (field, value)
+
+
+@pytest.mark.parametrize("minor", range(21, 37))
+def test_a_wrong_section_is_mended_first_and_alone(minor: int) -> None:
+    """Releases without `max-allowable-numa-nodes` are offered the section, too, and nothing that they do not know."""
+    config = KubeletConfig(**STATIC, reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),))
+    (step,) = repair(Setup(TWO, config, "kubelet", kubelet((1, minor)))).steps
+    assert step.change is not None
+    assert step.change.field == "reserved_memory"
 
 
 def test_bad_gates_are_told_together() -> None:

@@ -148,7 +148,8 @@ def test_a_threshold_that_is_set() -> None:
 
 def test_sections_of_other_kinds_are_not_in_the_sum() -> None:
     config = settings("1Gi", **NOTHING)._replace(reserved_memory=(MemoryReservation(0, {"hugepages-2Mi": "2Mi"}),))
-    assert memory_sum(config, TWO, reserve(config, TWO, 0)).given == ()
+    found = memory_sum(config, TWO, reserve(config, TWO, 0))
+    assert (found.given, found.pages) == ((), (Part("reservedMemory[0], NUMA node 0, hugepages-2Mi", "2Mi", 2 * MI),))
 
 
 def test_cores_that_a_reservation_splits_and_cpus_that_the_host_isolates() -> None:

@@ -36,11 +36,12 @@ def pod(
     init: Any = (),
     ignore: str | None = None,
     align: str | None = None,
+    networks: str | None = None,
     labels: dict[str, str] | None = None,
     proxy: bool = False,
     **spec: Any,
 ) -> Pod:
-    annotations = {"numalign/ignore": ignore, "numalign/align": align}
+    annotations = {"numalign/ignore": ignore, "numalign/align": align, "k8s.v1.cni.cncf.io/networks": networks}
     if proxy:
         names = ("CPU", "CPULimit", "Memory", "MemoryLimit")
         annotations |= {f"sidecar.istio.io/proxy{name}": "1" if "CPU" in name else "1Gi" for name in names}
@@ -87,6 +88,16 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
     (
         "unless annotations give it equal requests and limits",
         pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}, proxy=True),
+        [],
+    ),
+    (
+        "networks of Multus may bring devices",
+        pod(container(limits=GOOD), networks="sriov-net"),
+        [("network-devices", "", 'metadata.annotations["k8s.v1.cni.cncf.io/networks"]')],
+    ),
+    (
+        "unless the devices are there",
+        pod(container(limits={**GOOD, "intel.com/sriov": 1}), networks="sriov-net"),
         [],
     ),
     (

@@ -14,6 +14,7 @@ from numalign.scheduler.node import ClusterNode, Fleet, published, with_pod
 from numalign.scheduler.request import read_request
 from numalign.sources.cluster import file, state, state_dump
 from numalign.sources.text.yaml import load_documents, load_file
+from numalign.tasks.cluster import ClusterRequest, load_cluster
 from tests.scheduler.nrt.nodes import guaranteed
 
 TEXT = """
@@ -57,6 +58,14 @@ def test_groups_become_nodes() -> None:
     assert (fleet.scheduler.strategy, fleet.scheduler.weights, fleet.scheduler.seed) == ("MostAllocated", {"cpu": 3}, 4)
     assert (fleet.scheduler.cache.mode, fleet.scheduler.cache.resync_s) == ("over_reserve", 7)
     assert fleet.timing.sched_time_s == 0.5
+
+
+def test_a_cluster_file_may_name_itself(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"apiVersion: numalign/v1\nkind: Cluster\n{TEXT}")
+    assert [node.name for node in load_cluster(ClusterRequest(str(path))).fleet.nodes] == [
+        node.name for node in read(TEXT).nodes
+    ]
 
 
 def test_labels_and_taints_of_a_machine_hold_for_its_nodes(tmp_path: Path) -> None:

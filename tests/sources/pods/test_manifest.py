@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 from numalign.errors import InputError
+from numalign.model.quantity import canonical
 from numalign.sources.pods.beside import read_beside
 from numalign.sources.pods.manifest import Copies, PodInput, read_pods
 from tests.dice import draws
@@ -185,7 +186,9 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("hello", "f.yaml: no pod found, only 1 without a kind", id="a text"),
         pytest.param("kind: Service", "f.yaml: no pod found, only Service", id="none"),
         pytest.param("\x00\x7fELF", "f.yaml:1: binary data, not text (character U+0000)", id="binary bytes"),
-        pytest.param("kind: Pod\nkind: Pod", 'f.yaml:2: duplicate key "kind"', id="a duplicate key"),
+        pytest.param(
+            "kind: Pod\n  x: y", "f.yaml:2: not YAML: mapping values are not allowed in this context", id="no YAML"
+        ),
         pytest.param("kind: Pod", "f.yaml:1: spec: missing; it is required (and 0 more problems)", id="half a pod"),
         pytest.param(
             "spec:\n  containers: []",
@@ -349,3 +352,24 @@ def test_whatever_a_document_holds_nothing_but_an_input_error_is_raised(tmp_path
             read_pods([path], Copies(2))
         with contextlib.suppress(InputError):
             read_beside(path)
+
+
+def test_of_keys_that_are_there_twice_the_last_counts_and_both_lines_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "twice.yaml"
+    path.write_text(
+        "kind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n    resources:\n"
+        "      limits: {cpu: 2}\n      limits: {cpu: 4}\n"
+    )
+    given = read_pods([path])
+
+    assert [canonical(one.limits["cpu"]) for pod in given.pods for one in pod.containers] == ["4"]
+    (notice,) = given.notices
+    assert (notice.code, notice.message) == ("duplicate-key", "line 8 overrides line 7")
+    assert notice.path == f"{path}:8: spec.containers[0].resources.limits"
+
+
+def test_networks_of_multus_may_bring_devices(tmp_path: Path) -> None:
+    wanted = pod("a", annotations={"k8s.v1.cni.cncf.io/networks": "sriov-net"})
+    assert [one.code for one in read_pods([write(tmp_path, wanted)]).notices] == ["network-devices"]
+    wanted["spec"] = {"containers": [{"name": "c", "resources": {"limits": {"intel.com/sriov": 1}}}]}
+    assert read_pods([write(tmp_path, wanted)]).notices == ()

@@ -122,6 +122,15 @@ def test_what_cannot_be_read_is_refused_with_its_line(text: str | bytes, message
     assert refusal(text) == message
 
 
+@pytest.mark.parametrize("text", ["a: 1\nb: {x: 1,\n  x: 2}\na: 3", '{"a": 1,\n"b": {"x": 1,\n"x": 2},\n"a": 3}'])
+def test_the_last_of_duplicate_keys_counts_where_it_may(text: str) -> None:
+    (document,) = load_documents(text, "f.yaml", last=True)
+    assert document.data == {"a": 3, "b": {"x": 2}}
+    assert sorted(notice.path.rpartition(": ")[2] for notice in document.duplicates()) == ["a", "b.x"]
+    assert document.line("a") == text.count("\n") + 1
+    assert list(load_documents("a: 1", "f.yaml", last=True)[0].duplicates()) == []
+
+
 def test_json_files_are_held_to_json() -> None:
     assert refusal("{a: 1}", "f.json").startswith("f.json:1: not JSON: ")
     assert refusal('{"a": NaN}', "f.json") == "f.json:1: not JSON: NaN is not a number"
