@@ -117,7 +117,7 @@ def test_host_ports_are_filled_in_on_the_hosts_network() -> None:
         (
             pod({"requests": {"memory": "4GB"}}),
             "spec.containers[0].resources.requests.memory",
-            'expected a quantity such as 2, 500m or 4Gi, got "4GB"',
+            'expected a quantity such as 2, 500m or 4Gi, got "4GB"; fix: write 4G (the same amount; 4Gi is 7% more)',
         ),
         (pod({"limits": [1]}), "spec.containers[0].resources.limits", "expected a mapping, got a list"),
     ],

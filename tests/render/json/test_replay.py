@@ -21,7 +21,7 @@ def test_a_suggested_configuration_starts(name: str) -> None:
     """What `config suggest` writes for a bundled machine starts there, and a pod is admitted or refused on it."""
     machine = load_machine(name).machine
     written = json.loads(json.dumps(suggestion_json(suggest(machine, {}))))
-    config, _ = kubelet_file.from_data(written, name)
+    config = kubelet_file.from_data(written, name).config
 
     answer = replay_json(replay(Setup(machine, config, "kubelet"), ()))
 

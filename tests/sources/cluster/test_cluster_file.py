@@ -63,7 +63,7 @@ def test_groups_become_nodes() -> None:
 def test_a_cluster_file_may_name_itself(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(f"apiVersion: numalign/v1\nkind: Cluster\n{TEXT}")
-    assert [node.name for node in load_cluster(ClusterRequest(str(path))).fleet.nodes] == [
+    assert [node.name for node in load_cluster(ClusterRequest((str(path),))).fleet.nodes] == [
         node.name for node in read(TEXT).nodes
     ]
 
