@@ -15,12 +15,10 @@ from numalign.dra.usage import usage
 from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Placed, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
-from numalign.kubelet.fit import predicates
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, parse_version
 from numalign.model.pod import Pod
 from numalign.model.words import few_of
 from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
-from numalign.scheduler.node_filters import WRONG_LABELS
 from numalign.sources.cluster.claims import Given, read_objects, read_slices
 from numalign.values import NamedTuple
 from numalign.worlds.pod_claims import Allocating, device_got, elsewhere, references
@@ -100,9 +98,14 @@ class _Unit(NamedTuple):
     pod: Pod | None = None
     """What they are of; None: of no pod."""
 
-    def may_go(self, node: Node) -> bool:
-        """Whether the pod's selectors allow a node, as far as its labels are known."""
-        return self.pod is None or not node.labels or predicates.matches_node(self.pod, node.labels, node.name)
+    def kept_away(self, node: Node) -> str:
+        """Say why the pod's selectors keep it from a node, as far as the node's labels are known; empty: they do not."""
+        if self.pod is None or not node.labels or not self.pod.spec.keys() & {"nodeSelector", "affinity"}:
+            return ""
+        from numalign.kubelet.fit import predicates
+        from numalign.scheduler.node_filters import WRONG_LABELS
+
+        return "" if predicates.matches_node(self.pod, node.labels, node.name) else WRONG_LABELS
 
 
 def _units(given: Given, objects: ClaimObjects) -> Iterator[_Unit]:
@@ -183,9 +186,9 @@ class _Tried:
         seen: set[object] = set()
         return found._replace(
             nodes=tuple(
-                self._check_node(node, unit.claims, seen)
-                if unit.may_go(node)
-                else NodeCheck(node.name, Outcome(error=WRONG_LABELS))
+                NodeCheck(node.name, Outcome(error=away))
+                if (away := unit.kept_away(node))
+                else self._check_node(node, unit.claims, seen)
                 for node in self._nodes
             )
         )
