@@ -99,7 +99,7 @@ class _Unit(NamedTuple):
     """What they are of; None: of no pod."""
 
     def kept_away(self, node: Node) -> str:
-        """Say why the pod's selectors keep it from a node, as far as the node's labels are known; empty: they do not."""
+        """Say why the pod's selectors keep it from a node, as far as its labels are known; empty: they do not."""
         if self.pod is None or not node.labels or not self.pod.spec.keys() & {"nodeSelector", "affinity"}:
             return ""
         from numalign.kubelet.fit import predicates
