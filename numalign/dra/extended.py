@@ -36,6 +36,12 @@ def served(pod: Pod, classes: Mapping[str, DeviceClass], there: Amounts) -> froz
     )
 
 
+def marked(pod: Pod, classes: Mapping[str, DeviceClass], there: Amounts) -> Pod:
+    """Note in a pod's status what claims serve on a node which has `there` of device plugins, as the scheduler does."""
+    claimed = served(pod, classes, there)
+    return pod._replace(status=pod.status._replace(claimed=claimed)) if claimed else pod
+
+
 def requests_of(pod: Pod) -> Iterator[tuple[str, str, str]]:
     """Yield (container, resource, name of the request) of what the pod's status says is claimed."""
     for index, container in enumerate(pod.containers):

@@ -17,7 +17,7 @@ UNTIL_1_35: Final = ("1.34", "1.35")
 """Releases before what 1.36 changed; before 1.34 the API was another one."""
 
 _SINCE_1_36: Final = frozenset(
-    {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}
+    {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable", "extended"}
 )
 _DEFAULTS: Final[Mapping[str, frozenset[str]]] = {
     "1.34": frozenset({"admin_access", "prioritized_list", "status"}),
@@ -43,6 +43,8 @@ class Features(NamedTuple):
     status: bool = False
     """`DRAResourceClaimDeviceStatus`; from 1.36 on it only counts together with `binding`."""
     consumable: bool = False
+    extended: bool = False
+    """Claims for extended resources that a class serves (D-53)."""
     lists: bool = False
     """List attributes in selectors."""
     list_constraints: bool = False
@@ -87,6 +89,7 @@ GATES: Final[Mapping[str, str]] = {
     "DRADeviceBindingConditions": "binding",
     "DRAResourceClaimDeviceStatus": "status",
     "DRAConsumableCapacity": "consumable",
+    "DRAExtendedResource": "extended",
     "DRAListTypeAttributes": "lists",
 }
 """Feature gate -> field."""

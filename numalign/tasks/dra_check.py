@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from numalign.dra import extended
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
 from numalign.dra.features import Features, asked_features, newest_of
@@ -57,7 +58,7 @@ def check_claims(request: DraRequest) -> DraCheckResult:
     release = request.release or newest_of(objects.nodes)
     asked = asked_features(release, request.gates)
     objects = objects.tainted() if asked.taint_rules else objects
-    units = list(_units(given, objects))
+    units = list(_units(given, objects, asked))
     if not units:
         raise InputError(
             "no claim found: no pod has resourceClaims, and no document is a ResourceClaim", request.names[0]
@@ -108,11 +109,15 @@ class _Unit(NamedTuple):
         return "" if predicates.matches_node(self.pod, node.labels, node.name) else WRONG_LABELS
 
 
-def _units(given: Given, objects: ClaimObjects) -> Iterator[_Unit]:
-    """Yield the pods with claims, then the claims and templates that none of them uses."""
+def _units(given: Given, objects: ClaimObjects, asked: Features) -> Iterator[_Unit]:
+    """Yield the pods with claims, then the claims and templates that none of them uses.
+
+    No node is known to have a device plugin, so what a class serves of extended resources is claimed everywhere (D-53).
+    """
     used: set[tuple[str, str, str]] = set()
     for carrier in given.carriers:
         pod = carrier.pod if carrier.is_pod else carrier.pod._replace(name=_owner(carrier.object))
+        pod = extended.marked(pod, objects.classes, {}) if asked.extended else pod
         near = objects.near(carrier.document.name)
         found = list(references(pod, near))
         used |= {(one.wanted, pod.namespace, one.origin) for one in found}

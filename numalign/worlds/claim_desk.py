@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from numalign.dra import extended
 from numalign.dra.attempt import Attempt
-from numalign.dra.features import UNTIL_1_35, Features
+from numalign.dra.features import Features
 from numalign.dra.pools import published
 from numalign.dra.usage import usage
 from numalign.dra.values import Claim, ClaimObjects, Node
@@ -48,16 +48,11 @@ class ClaimDesk:
 
     def concerns(self, pod: Pod) -> bool:
         """Tell whether a pod has claims, or asks for what a class serves under the name of an extended resource."""
-        return bool(pod.spec.get("resourceClaims") or self._served(pod, {}))
+        return bool(pod.spec.get("resourceClaims") or self.on(pod, {}).status.claimed)
 
     def on(self, pod: Pod, there: Mapping[str, int]) -> Pod:
         """Mark what claims serve of a pod's extended resources, on a node whose plugins have `there` (D-53)."""
-        claimed = self._served(pod, there)
-        return pod._replace(status=pod.status._replace(claimed=claimed)) if claimed else pod
-
-    def _served(self, pod: Pod, there: Mapping[str, int]) -> frozenset[tuple[str, str]]:
-        on = self._features.release not in UNTIL_1_35
-        return extended.served(pod, self._objects.classes, there) if on else frozenset()
+        return extended.marked(pod, self._objects.classes, there) if self._features.extended else pod
 
     def scheduler(self, nodes: Iterable[str]) -> ClaimsScheduler:
         """Say whose allocator answers, and whether its answers on these nodes are certain (docs/rules/dra.md D-2)."""

@@ -112,6 +112,10 @@ def test_claims_serve_extended_resources_where_no_plugin_has_them(tmp_path: Path
     assert [one["feasible"] for one in found["nodes"]] == [True, True, False]
     without = scheduled(wanted, "--cluster", cluster)
     assert not any(one["feasible"] for one in without["nodes"])
+    [checked] = in_process("dra", "check", wanted, "--slices", slices, "-o", "json").json["checks"]
+    assert (checked["claims"], checked["fits"]) == (["p-extended-resources"], True)
+    off = in_process("dra", "check", wanted, "--slices", slices, "--feature-gates", "DRAExtendedResource=false")
+    assert (off.status, "no claim found" in off.err) == (2, True)
     old = scheduled(wanted, "--cluster", cluster, "--slices", slices, "--scheduler-version", "1.35")
     assert not any(one["feasible"] for one in old["nodes"])
 

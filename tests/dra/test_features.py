@@ -75,7 +75,10 @@ def test_a_gate_turns_its_feature_on_and_off(release: str, gate: str) -> None:
 ON = [
     ("1.34", {"admin_access", "prioritized_list", "status"}),
     ("1.35", {"admin_access", "prioritized_list", "status"}),
-    ("1.36", {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable"}),
+    (
+        "1.36",
+        {"admin_access", "prioritized_list", "partitionable", "taints", "binding", "status", "consumable", "extended"},
+    ),
 ]
 
 
