@@ -87,7 +87,7 @@ def _pod(pod: ScheduledPod, title: str, *, wide: bool) -> Iterator[Block]:
 
 def _alike(answer: NodeAnswer) -> tuple[object, ...]:
     """Nodes in a row of which everybody says the same are one row."""
-    return (answer._replace(node="", scores={}, cause=None),)
+    return (answer._replace(node="", scores={}, cause=None, points=answer.points if answer.feasible else 0),)
 
 
 def _row(group: Sequence[NodeAnswer], pod: ScheduledPod, reasons: dict[str, int]) -> tuple[Cell, ...]:

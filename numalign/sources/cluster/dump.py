@@ -136,7 +136,7 @@ class _Reading:
             self._nrts.pop(name, None)
             self._broken.append(name)
             where = dotted(error.path[len(path) :])
-            text = f"{where}: {error.message}. Nothing is known of this node's NUMA nodes."
+            text = f"NUMA nodes unknown: {where}: {error.message}"
             self._notices.append(Notice("nrt-unreadable", text, name))
             return None
         return None if name in self._broken else found

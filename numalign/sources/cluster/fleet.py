@@ -153,9 +153,7 @@ class _Building:
             try:
                 return self._of_nrt(identity, found.nrt, read, topology), "counts"
             except (InputError, StartError) as error:
-                self._say(
-                    "nrt-unreadable", f"{error.message}. Nothing is known of these nodes' NUMA nodes.", identity.name
-                )
+                self._say("nrt-unreadable", f"NUMA nodes unknown: {error.message}", identity.name)
                 return None, "nothing"
         if topology is not None:
             return self._of_cpus(identity, topology, read), "counts"
