@@ -58,7 +58,7 @@ def holding(node: Node, state: NodeState, uid: str, container: ContainerDemand) 
     if held or container.devices:
         plugins, by_hand = node.device.resources, node.machine.node.extended_resources
         devices = tuple([_held(plugins[name], name, held[name]) for name in sorted(held)])
-        asked = [name for name, amount in container.devices if amount]
+        asked = [name for name, amount in container.devices if amount and name not in container.claimed]
         missing = tuple([name for name in asked if name not in plugins and name not in by_hand])
     memory = of_memory.blocks(uid, container.name) or ()
     return Holding(of_cpu.assigned(uid, container.name), devices, memory, missing)

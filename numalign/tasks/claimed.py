@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from numalign.dra import extended
 from numalign.dra.features import asked_features
 from numalign.dra.pools import published
 from numalign.dra.values import ClaimObjects, Node
@@ -17,6 +18,7 @@ from numalign.results.admit import PodResult
 from numalign.results.dra import NodeClaims
 from numalign.sources.cluster.claims import read_beside_pods, read_slices
 from numalign.tasks.requests import ClaimsRequest
+from numalign.tasks.setup import LoadedPods
 from numalign.worlds.claimed_node import ClaimedNode, ClaimPlace
 
 
@@ -32,6 +34,21 @@ def load_claims(request: ClaimsRequest) -> ClaimObjects:
     for error in broken:
         raise error
     return given.over(read_slices(request.slices, request.files))
+
+
+def load_claims_for(request: ClaimsRequest, up: LoadedPods, setups: Iterable[Setup]) -> tuple[ClaimObjects, LoadedPods]:
+    """Read the slices, and note in pods what is claimed for them of extended resources that no machine has (D-53).
+
+    Raises:
+        InputError: a file is wrong, or how schedulers of a kubelet's release allocate is not known.
+    """
+    objects = load_claims(request)
+    there: dict[str, int] = {}
+    for setup in setups:
+        if not asked_features(version_text(setup.kubelet.version), "").extended:
+            return objects, up
+        there |= dict.fromkeys((*setup.machine.devices, *setup.machine.node.extended_resources), 1)
+    return objects, up._replace(tried=tuple([extended.marked(pod, objects.classes, there) for pod in up.tried]))
 
 
 def claims_on(
@@ -74,7 +91,7 @@ def claims_on(
     found = [
         here.hold(pod, admitted[full_name])
         for pod in pods
-        if (full_name := pod.full_name) in admitted and pod.spec.get("resourceClaims")
+        if (full_name := pod.full_name) in admitted and (pod.spec.get("resourceClaims") or pod.status.claimed)
     ]
     return NodeClaims(
         node=node.name,

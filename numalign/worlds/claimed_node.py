@@ -82,7 +82,11 @@ class ClaimedNode:
         return list(references(pod, near))
 
     def hold(self, pod: Pod, result: PodResult, *, advise: bool = True) -> PodClaims:
-        """Allocate the claims of a pod and judge its containers; if `advise`, look for ways out."""
+        """Allocate the claims of a pod and judge its containers; if `advise`, look for ways out.
+
+        A claim that the scheduler makes itself for extended resources has none: nobody writes its constraints.
+        """
+        advise = advise and not pod.status.claimed
         named = self._references(pod)
         absent = tuple(one.wanted for one in named if one.claim is None)
         if absent:

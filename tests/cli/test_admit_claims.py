@@ -410,6 +410,35 @@ def test_schedule_says_where_an_older_scheduler_might_choose_otherwise(tmp_path:
     assert "--scheduler-version: expected a scheduler of 1.34, 1.35, 1.36, 1.37, got 1.33" in done.err
 
 
+def test_what_a_class_serves_of_extended_resources_is_claimed_where_the_machine_has_none(tmp_path: Path) -> None:
+    """docs/rules/dra.md D-53, in all three commands; a machine with the device keeps it."""
+    class_ = {**API, "kind": "DeviceClass", **device_class("gpu")}
+    class_["spec"]["extendedResourceName"] = "nvidia.com/gpu"
+    slice_ = {**API, "kind": "ResourceSlice", **resource_slice("gpu.example.com", [device("gpu-0", numa=0)])}
+    limits = {"limits": {"cpu": "2", "memory": "1Gi", "nvidia.com/gpu": "1"}}
+    asking = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "resources": limits}]},
+    }
+    names = files(tmp_path, [class_, slice_], [asking])
+    for command in ("admit", "explain"):
+        done = in_process(command, names[0], "-m", MACHINE, "--slices", names[1], "-o", "json")
+        assert done.status == 0
+        [held] = done.json["claims"]["pods"]
+        [one] = held["containers"]
+        assert [each["request"] for each in one["devices"]] == ["container-0-request-0"]
+        assert (one["verdict"], one["waysOut"]) == ("aligned", [])
+        assert "device-missing" not in {each["code"] for each in done.json["warnings"]}
+    compared = in_process("compare", names[0], "-m", MACHINE, "--slices", names[1])
+    assert "aligned, 1 by claims" in compared.out
+    own = in_process("admit", names[0], "-m", "hgx-h100", "--slices", names[1], "-o", "json")
+    assert own.json["claims"]["pods"] == []
+    old = in_process("admit", names[0], "-m", MACHINE, "--slices", names[1], "-o", "json", "--kubelet-version", "1.35")
+    assert old.json["claims"]["pods"] == []
+
+
 def test_claims_of_standard_input_are_those_of_its_pods(tmp_path: Path) -> None:
     names = files(tmp_path, gpus(1), [])
     text = json.dumps({"kind": "List", "items": [one("g", request("r", "gpu")), pod("p", "g")]})

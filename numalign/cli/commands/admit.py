@@ -42,6 +42,8 @@ with late_imports():
     from numalign.tasks import claimed, node_state, problems
 
 if TYPE_CHECKING:
+    from numalign.dra.values import ClaimObjects
+    from numalign.kubelet.setup import Setup
     from numalign.results.explain import ExplainedPod
     from numalign.tasks.node_state import KeptNode
 
@@ -119,10 +121,11 @@ def command(
         here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)
         on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup)
+        objects, up = _claims(slices, pods, up, on.setup)
         faces = faces_of(VIEW, output)
         result = _admitted(here, up, pods, since, fit_check=only is None, faces=faces, fail_on=fail_on)
         explained = _explained(result, here, up, pods, since, fit_check=only is None) if "checks" in faces else {}
-        result = _with_gangs_and_claims(result, up, pods, slices)
+        result = _with_gangs_and_claims(result, up, pods, slices, objects)
         written: tuple[Notice, ...] = ()
         if kept and result.session and not (result.fatal or up.broken):
             written = files.enter_context(kept.keeping(result.session))
@@ -141,14 +144,29 @@ def command(
     return report(up.broken, ExitStatus.NO if no else ExitStatus.DONE)
 
 
-def _with_gangs_and_claims(result: AdmitResult, up: LoadedPods, pods: PodsRequest, slices: str | None) -> AdmitResult:
+def _claims(
+    slices: str | None, pods: PodsRequest, up: LoadedPods, setup: Setup
+) -> tuple[ClaimObjects | None, LoadedPods]:
+    """Read what is claimed, where slices are given."""
+    if slices is None:
+        return None, up
+    return claimed.load_claims_for(_claims_request(slices, pods, up), up, [setup])
+
+
+def _claims_request(slices: str, pods: PodsRequest, up: LoadedPods) -> ClaimsRequest:
+    return ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files)
+
+
+def _with_gangs_and_claims(
+    result: AdmitResult, up: LoadedPods, pods: PodsRequest, slices: str | None, objects: ClaimObjects | None
+) -> AdmitResult:
     """Add what was asked for beside the pods themselves."""
     if pods.gang:
         result = result._replace(gangs=gangs_of(up.sources, result.pods))
-    if slices is not None:
-        request = ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files)
-        claims = claimed.claims_on(result.setup, result.pods, up.tried, claimed.load_claims(request), request)
-        result = result._replace(claims=claims)
+    if slices is not None and objects is not None:
+        request = _claims_request(slices, pods, up)
+        held = claimed.claims_on(result.setup, result.pods, up.tried, objects, request)
+        result = result._replace(claims=held)
     return result
 
 

@@ -44,6 +44,7 @@ with late_imports():
     from numalign.tasks import before_after, claimed
 
 if TYPE_CHECKING:
+    from numalign.dra.values import ClaimObjects
     from numalign.kubelet.admission import Session
 
 NEEDED_ROWS = ("any", "all")
@@ -150,6 +151,9 @@ def command(
     here, asked = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = told_apart([here.on, *(load_setup(one, kubelet) for one in machine[1:])])
     up = load_pods(asked, here.pods, here.on.setup)
+    request = ClaimsRequest(slices or "", pods.node_name, pods.names, up.claims, up.files)
+    if slices is not None:
+        objects, up = claimed.load_claims_for(request, up, [on.setup for on in settings])
     result = compare(
         [on.setup for on in settings],
         up.tried,
@@ -162,7 +166,7 @@ def command(
     )
     if slices is not None:
         up = up._replace(notices=tuple(but_claims(up.notices, slices)))
-        result = _with_claims(result, up, ClaimsRequest(slices, pods.node_name, pods.names, up.claims, up.files))
+        result = _with_claims(result, up, objects, request)
     shown = Shown(result, settings, up, pods, here.there)
     tell(shown.notices)
     if not quiet:
@@ -171,9 +175,8 @@ def command(
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
 
 
-def _with_claims(result: CompareResult, up: LoadedPods, request: ClaimsRequest) -> CompareResult:
+def _with_claims(result: CompareResult, up: LoadedPods, objects: ClaimObjects, request: ClaimsRequest) -> CompareResult:
     """Add what the pods hold by claim, row by row."""
-    objects = claimed.load_claims(request)
     machines = []
     for machine in result.machines:
         rows = [

@@ -171,6 +171,9 @@ def _explained(
 ) -> ExplainResult:
     up = as_asked(given, asked.what_if)
     here, *others = settings
+    request = ClaimsRequest(asked.slices or "", asked.pods.node_name, asked.pods.names, up.claims, up.files)
+    if asked.slices is not None:
+        objects, up = claimed.load_claims_for(request, up, [one.setup for one in settings])
     result = explain(
         here.setup,
         up.tried,
@@ -185,9 +188,8 @@ def _explained(
     )
     if asked.slices is None:
         return result
-    request = ClaimsRequest(asked.slices, asked.pods.node_name, asked.pods.names, up.claims, up.files)
     told = [one.pod for one in result.pods]
-    return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, claimed.load_claims(request), request))
+    return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, objects, request))
 
 
 def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice:
