@@ -40,6 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "simulate": Kind("SimulateResult", ("runs",)),
     "nrt check": Kind("NRTCheckResult", ("objects",)),
     "nrt export": Kind("NRTExportResult", ("items",)),
+    "kwok export": Kind("KwokExportResult", ("items",)),
     "dra check": Kind("DraCheckResult", ("checks",)),
     "dra slices": Kind("DraSlicesResult", ("items",)),
     "test": Kind("TestResult", ("tests",)),
@@ -51,7 +52,7 @@ KINDS: Mapping[str, Kind] = {
 kubelet nor kubectl takes it for one."""
 _NO = ("0", "false", "f", "no", "n", "off")
 """What click reads as false."""
-_GROUPS = ("config", "nrt", "dra")
+_GROUPS = ("config", "nrt", "dra", "kwok")
 """Commands that have others below them."""
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "capacity": "count how many more copies of a pod fit",
     "dra": "check claims against devices, or write ResourceSlices",
     "nrt": "write or check NodeResourceTopology objects",
+    "kwok": "write nodes for KWOK that reject pods as kubelets do",
     "release": "end pods on a node in a state file",
     "replay": "replay recorded scenarios, one JSON object a line",
     "serve": "answer kube-scheduler or a test suite",
@@ -47,7 +48,7 @@ SECTIONS = {
         *("status", "verify", "snapshot", "config", "discover", "machines"),
         *("schedule", "capacity"),
     ),
-    "For builders": ("dra", "nrt", "release", "replay", "serve", "simulate"),
+    "For builders": ("dra", "nrt", "kwok", "release", "replay", "serve", "simulate"),
 }
 """Heading of --help -> commands, those that one begins with first; all others come last."""
 

@@ -10,10 +10,12 @@ from numalign.scheduler.simulate.report import Report
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.dra.values import DeviceClass, Slice
     from numalign.kubelet.admission import Stage
     from numalign.results.dra import PodClaims
     from numalign.scheduler.config import SchedulerConfig
     from numalign.scheduler.disagreement import KnownCause
+    from numalign.scheduler.node import ClusterNode
     from numalign.scheduler.nrt.differences import Difference
     from numalign.scheduler.nrt.value import NodeResourceTopology
     from numalign.scheduler.record import Preemption
@@ -222,3 +224,12 @@ class SimulateResult(NamedTuple):
         return any(
             one.error == NOT_DONE if one.report is None else one.report.ended_by == "interrupted" for one in self.runs
         )
+
+
+class KwokExport(NamedTuple):
+    """Nodes for KWOK, and what is published of them."""
+
+    nodes: tuple[ClusterNode, ...]
+    nrts: tuple[NodeResourceTopology, ...]
+    slices: tuple[Slice, ...]
+    classes: tuple[DeviceClass, ...]

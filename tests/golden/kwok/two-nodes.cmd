@@ -1,0 +1,1 @@
+numalign kwok export --cluster docs/examples/cluster.yaml
