@@ -11,6 +11,7 @@ import pytest
 
 from numalign.cli.commands.serve import command as serve
 from numalign.server.app import PROBES, VERBS
+from numalign.sources.cluster.watch import KINDS
 from tests import documents
 from tests.api_server import structural_faults, validator
 from tests.cli.running import ROOT, in_process
@@ -192,9 +193,31 @@ def test_the_extender_is_deployed_with_flags_it_knows_where_the_scheduler_calls_
     assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("numalign", "kube-system")
     mounted = tuple(mount["mountPath"] + "/" for mount in container["volumeMounts"])
-    files = [*values["clusters"], values["tls_cert"], values["tls_key"], values["client_ca"]]
+    assert values["watch"] == "in-cluster"
+    files = [values["tls_cert"], values["tls_key"], values["client_ca"]]
     assert all(file.startswith(mounted) for file in files)
     assert not values["insecure_listen"]
+
+
+def test_the_extender_may_list_and_watch_what_it_watches_and_no_more() -> None:
+    account, role, binding = documents.each((DEPLOY / "extender/rbac.yaml").read_text())
+    deployment = next(iter(documents.each((DEPLOY / "extender/deployment.yaml").read_text())))
+    allowed = {
+        f"/{'apis/' + group + '/' if group else 'api/'}": (rule["resources"], rule["verbs"])
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+    }
+    wanted: dict[str, list[str]] = {}
+    for kind in KINDS:
+        *group, _version, resource = kind.path.split("/")
+        wanted.setdefault("/".join(group) + "/", []).append(resource)
+
+    assert allowed == {group: (resources, ["list", "watch"]) for group, resources in wanted.items()}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    (subject,) = binding["subjects"]
+    assert subject == {"kind": "ServiceAccount", **account["metadata"]}
+    assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == account["metadata"]["name"]
+    assert deployment["metadata"]["namespace"] == account["metadata"]["namespace"]
 
 
 def pods_of_deploy() -> list[dict[str, Any]]:
@@ -219,7 +242,7 @@ def test_pods_have_a_seccomp_profile_a_digest_and_no_more_rights_than_they_need(
 
 
 def test_the_exporter_sees_folders_of_its_host_not_single_files() -> None:
-    (exporter,) = (pod for pod in pods_of_deploy() if pod.get("serviceAccountName"))
+    (exporter,) = (pod for pod in pods_of_deploy() if pod["serviceAccountName"] == "exporter")
     paths = {volume["hostPath"]["path"] for volume in exporter["volumes"] if "hostPath" in volume}
 
     assert paths == {"/var/lib/kubelet", "/sys"}

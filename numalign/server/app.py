@@ -12,15 +12,18 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Set
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from numalign.errors import Notice
 from numalign.notices import level
 from numalign.render.escape import printable
 from numalign.server.metrics import Metrics
-from numalign.server.nodes import KnownNodes
+from numalign.server.nodes import Reload
 from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from numalign.scheduler.extender import Extender
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -45,6 +48,23 @@ class Limits(NamedTuple):
     """Bytes of all bodies that are held at a time; more have to wait their turn."""
 
 
+class Nodes(Protocol):
+    """What is known of the nodes, of files or of a cluster that is watched."""
+
+    extender: Extender
+
+    def reload(self) -> Reload:
+        """Look whether something changed, and take it in."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the oldest of the data were true."""
+
+    @property
+    def stale(self) -> frozenset[str]:
+        """Name the nodes whose data are too old to be trusted."""
+
+
 class _Refused(Exception):  # noqa: N818 (an answer, not an error of ours)
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -64,7 +84,7 @@ class App:
     """Answers kube-scheduler."""
 
     def __init__(
-        self, nodes: KnownNodes, prefix: str = "/v1", limits: Limits | None = None, hosts: Set[str] = frozenset()
+        self, nodes: Nodes, prefix: str = "/v1", limits: Limits | None = None, hosts: Set[str] = frozenset()
     ) -> None:
         """Know the nodes.
 

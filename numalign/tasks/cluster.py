@@ -19,6 +19,7 @@ from numalign.kubelet.setup import Setup
 from numalign.scheduler.config import SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.sources.cluster import dump, file, fleet, state, state_dump
+from numalign.sources.cluster.dump import Dump
 from numalign.sources.cluster.fleet import Built, LabelledMachine
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
 from numalign.sources.cluster.stream import Rejoined
@@ -114,6 +115,16 @@ def _load(request: ClusterRequest, change: state_file.OpenState | None = None) -
     if cluster.endswith(ARCHIVES):
         return load_one_node(cluster, None, KubeletRequest(), PodsRequest(()))
     return _of(_read(cluster, _labelled(request), outside=request.allow_outside), cluster)
+
+
+def load_objects(found: Dump, request: ClusterRequest) -> LoadedCluster:
+    """Make the nodes of objects that are known already.
+
+    Raises:
+        InputError: an object, or a machine of the request, is wrong.
+        StartError: the kubelet of a node would not start.
+    """
+    return _of(fleet.fleet_of(found, _labelled(request)), "")
 
 
 def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest) -> LoadedCluster:

@@ -85,10 +85,11 @@ class Server(NamedTuple):
 
 @contextmanager
 def serving(
-    cluster: Path, *flags: str, log: Path | None = None, program: Sequence[str] = ("-m", "numalign")
+    cluster: Path | None, *flags: str, log: Path | None = None, program: Sequence[str] = ("-m", "numalign")
 ) -> Iterator[Server]:
-    """Start a server. Its log is read with `event`; where there is a lot of it, it goes to a file."""
-    words = ("serve", "--cluster", str(cluster), "--listen", "127.0.0.1:0", *flags)
+    """Start a server of a file, or of what the flags say. Its log is read with `event`; a long one goes to a file."""
+    of = () if cluster is None else ("--cluster", str(cluster))
+    words = ("serve", *of, "--listen", "127.0.0.1:0", *flags)
     process = subprocess.Popen(
         [sys.executable, *program, *words], cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
     )

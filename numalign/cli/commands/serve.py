@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import ipaddress
 import sys
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from numalign.cli.cluster_options import allow_outside_option, with_kubelet
 from numalign.cli.options import flag, kubelet_options
 from numalign.cli.stderr import tell
-from numalign.errors import InputError
+from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, merged, referred
+from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, load_objects, merged, referred
 from numalign.tasks.requests import KubeletRequest
+
+if TYPE_CHECKING:
+    from numalign.server.app import Nodes
+    from numalign.server.nodes import Build
+    from numalign.sources.cluster.dump import Dump
+
+FIRST_SECONDS: Final = 60.0
+"""In which an API server has to list all that is watched."""
 
 
 @click.command("serve")
 @flag(
     "--cluster",
     "clusters",
-    required=True,
     multiple=True,
     metavar="FILE",
     help="cluster file, kubectl dump, snapshot or folder",
 )
+@flag("--watch", metavar="WHERE", help="in-cluster, or URL of kubectl proxy: watch the cluster")
 @flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="machine of the nodes with a label")
 @allow_outside_option
 @kubelet_options
@@ -42,7 +51,7 @@ from numalign.tasks.requests import KubeletRequest
     "--max-age",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="ignore nodes whose file is older",
+    help="ignore nodes whose data are older",
 )
 @flag("--prefix", default="/v1", show_default=True, metavar="PATH", help="path of urlPrefix")
 @flag("--tls-cert", metavar="FILE", help="certificate of the server; read again if renewed")
@@ -53,6 +62,7 @@ from numalign.tasks.requests import KubeletRequest
 @flag("--stdio", is_flag=True, help="no HTTP: one JSON object a line, in and out")
 def command(
     clusters: tuple[str, ...],
+    watch: str | None,
     machine_of: tuple[str, ...],
     allow_outside: bool,
     kubelet: KubeletRequest,
@@ -73,28 +83,20 @@ def command(
     Examples:
       numalign serve --cluster cluster.yaml --verdict kubelet
       numalign serve --cluster nrts.yaml --listen 0.0.0.0:8899 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt
+      numalign serve --watch in-cluster --max-age 300 --insecure-listen --listen 0.0.0.0:8899
       echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
     """
     request = with_kubelet(ClusterRequest(clusters, None, machine_of, allow_outside), kubelet)
+    if bool(clusters) == (watch is not None) or (stdio and watch is not None):
+        raise click.UsageError("expected --cluster FILE, or --watch for HTTP; fix: add one of the two")
     if stdio:
         return _stdio(request)
     host, port = _address(listen)
     _check_key(tls_cert, tls_key)
     _check_clients(client_names, client_ca, alone=_is_loopback(host) or insecure_listen, encrypted=bool(tls_cert))
-    from numalign.scheduler.config import CacheConfig
-    from numalign.scheduler.extender import Extender
-    from numalign.server.app import App, log
-    from numalign.server.nodes import KnownNodes
+    from numalign.server.app import App
 
-    def build(fleet: Fleet) -> Extender:
-        return Extender(fleet.nodes, config=fleet.scheduler._replace(cache=CacheConfig()), judge=verdict)
-
-    def load(path: str) -> Fleet:
-        loaded = load_file_nodes(path, request)
-        log(loaded.notices)
-        return loaded.fleet
-
-    nodes = KnownNodes(load, lambda path: referred(path, machine_of), build, clusters, max_age)
+    nodes = _known(request, verdict, max_age) if watch is None else _watched(watch, request, verdict, max_age)
     try:
         from numalign.server.http import Listen, serve
     except ImportError:
@@ -103,6 +105,50 @@ def command(
     app = App(nodes, prefix, hosts=hosts if _is_loopback(host) else frozenset())
     serve(app, Listen(host, port, tls_cert, tls_key, client_ca, client_names=frozenset(client_names)))
     return ExitStatus.DONE
+
+
+def _builder(verdict: Judge) -> Build:
+    """Return what makes the extender of all nodes."""
+    from numalign.scheduler.config import CacheConfig
+    from numalign.scheduler.extender import Extender
+
+    return lambda fleet: Extender(fleet.nodes, config=fleet.scheduler._replace(cache=CacheConfig()), judge=verdict)
+
+
+def _known(request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
+    """Read the files of the nodes."""
+    from numalign.server.app import log
+    from numalign.server.nodes import KnownNodes
+
+    def load(path: str) -> Fleet:
+        loaded = load_file_nodes(path, request)
+        log(loaded.notices)
+        return loaded.fleet
+
+    return KnownNodes(
+        load, lambda path: referred(path, request.machine_of), _builder(verdict), request.clusters, max_age
+    )
+
+
+def _watched(where: str, request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
+    """Watch the nodes of a cluster."""
+    from numalign.server.app import log, say
+    from numalign.server.watched import WatchedNodes
+    from numalign.sources.cluster.api import server_of
+    from numalign.sources.cluster.watch import Cluster
+
+    told: set[Notice] = set()
+
+    def fleet_of(dump: Dump) -> Fleet:
+        nonlocal told
+        loaded = load_objects(dump, request)
+        log(notice for notice in loaded.notices if notice not in told)
+        told = {*loaded.notices}
+        return loaded.fleet
+
+    cluster = Cluster(server_of(where), say)
+    cluster.start(FIRST_SECONDS)
+    return WatchedNodes(cluster, fleet_of, _builder(verdict), max_age)
 
 
 def _check_key(certificate: str | None, key: str | None) -> None:

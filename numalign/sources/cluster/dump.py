@@ -101,7 +101,7 @@ class _Reading:
                 self._unbound += 1
                 gone = ended(thing)
                 if gone is not None:
-                    self._ended.setdefault(gone[0], []).append(gone[1])
+                    self._ended.setdefault(gone.node, []).append(gone.pod)
             else:
                 self._pods.setdefault(pod.node, []).append(pod)
         elif kind == "Node":

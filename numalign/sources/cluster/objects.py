@@ -44,6 +44,14 @@ class PodRead(NamedTuple):
     """KAI's records of it; None: it has none."""
 
 
+class Ended(NamedTuple):
+    """A pod that has ended on a node."""
+
+    node: str
+    pod: tuple[str, str]
+    """Namespace and name."""
+
+
 def read_node(thing: Mapping[str, object], path: Path = ()) -> NodeRead:
     """Read a Node.
 
@@ -143,12 +151,12 @@ def _differs(asked: Mapping[str, object], said: Mapping[str, object]) -> bool:
     return any(one is not None and one != requests for one in told)
 
 
-def ended(thing: Mapping[str, object]) -> tuple[str, tuple[str, str]] | None:
-    """Name a pod that has ended on a node: (node, (namespace, name)); None: it is another one."""
+def ended(thing: Mapping[str, object]) -> Ended | None:
+    """Name a pod that has ended on a node; None: it is another one."""
     metadata, node = _part(thing, "metadata"), _part(thing, "spec").get("nodeName")
     if not isinstance(node, str) or not node or _part(thing, "status").get("phase") not in FINISHED:
         return None
-    return node, (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
+    return Ended(node, (str(metadata.get("namespace") or "default"), str(metadata.get("name"))))
 
 
 def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:
