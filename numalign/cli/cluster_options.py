@@ -12,6 +12,27 @@ allow_outside_option: Decorator = flag(
     "--allow-outside", is_flag=True, help="let a cluster file name files outside its folder"
 )
 
+POOL_OPTIONS: tuple[Decorator, ...] = (
+    flag(
+        "--machine-of",
+        metavar="LABEL=VALUE:MACHINE",
+        multiple=True,
+        help="machine of the nodes with a label",
+    ),
+    flag(
+        "--kubelet-config-of",
+        metavar="LABEL=VALUE:FILE",
+        multiple=True,
+        help="KubeletConfiguration of the nodes with a label",
+    ),
+)
+
+
+def pool_options(function: Command) -> Command:
+    """Add what says what the nodes with a label are, as an argument for each flag."""
+    return with_options(function, POOL_OPTIONS, lambda _: None)
+
+
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
     flag(
         "--cluster",
@@ -24,20 +45,15 @@ CLUSTER_OPTIONS: tuple[Decorator, ...] = (
         metavar="FILE",
         help="keep the cluster in FILE between commands",
     ),
-    flag(
-        "--machine-of",
-        metavar="LABEL=VALUE:MACHINE",
-        multiple=True,
-        help="machine of the nodes with a label",
-    ),
+    *POOL_OPTIONS,
     allow_outside_option,
 )
 
 
 def cluster_request(kwargs: dict[str, object]) -> ClusterRequest | None:
     """Take the flags of `CLUSTER_OPTIONS` out of a command's arguments; None: no cluster is named."""
-    cluster, state, machines, outside = (
-        kwargs.pop(name) for name in ("cluster", "state", "machine_of", "allow_outside")
+    cluster, state, machines, configs, outside = (
+        kwargs.pop(name) for name in ("cluster", "state", "machine_of", "kubelet_config_of", "allow_outside")
     )
     if not cluster and state is None:
         return None
@@ -45,6 +61,7 @@ def cluster_request(kwargs: dict[str, object]) -> ClusterRequest | None:
         cluster if isinstance(cluster, tuple) else (),
         state if isinstance(state, str) else None,
         machines if isinstance(machines, tuple) else (),
+        configs if isinstance(configs, tuple) else (),
         allow_outside=outside is True,
     )
 

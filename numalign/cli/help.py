@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Machine and node": (
         *("machine", "devices", "hugepages", "memory", "nps", "snc"),
         *("node", "fleet", "ignore_checksums", "state", "sysfs_root", "device_rules", "requested"),
-        *("cluster", "clusters", "machine_of", "allow_outside", "host_root", "node_name", "nodes"),
+        *("cluster", "clusters", "machine_of", "kubelet_config_of", "allow_outside", "host_root", "node_name", "nodes"),
     ),
     "Kubelet": (
         *("kubelet_config", "config_dir", "topology_manager_policy", "topology_manager_scope"),
@@ -57,6 +57,7 @@ RARE: Sequence[str] = (
         "reserved_memory",
         "allow_outside",
         "machine_of",
+        "kubelet_config_of",
         "gang",
         "started_pods",
         "static",

@@ -5,7 +5,7 @@ Nodes that look alike share one answer, so thousands of names cost little more t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from numalign.kubelet import admission
@@ -50,7 +50,14 @@ class Answer(NamedTuple):
 
 
 PASSES: Final = Answer(True)
-"""A node that nobody knows passes with score 0."""
+"""A node without data passes with score 0."""
+UNKNOWN: Final = Answer(True)
+"""So does a node that nobody knows."""
+Objects = Mapping[str, Mapping[str, object]]
+"""Node -> its Node object, where a call brings them."""
+NO_OBJECTS: Final[Objects] = {}
+MAX_OTHERS: Final = 2000
+"""Looks of nodes made of objects that are remembered."""
 ALIGNS: Final = Answer(True, judged=True)
 NOT_FRESH: Final = Answer(False, filter_nrt.NOT_FRESH.message)
 
@@ -66,6 +73,8 @@ class FilterAnswer(NamedTuple):
     judged: int = 0
     """How many nodes were asked whether they can align the pod's resources, and how many of them cannot."""
     unaligned: int = 0
+    unknown: int = 0
+    """How many nodes passed because nobody knows them."""
 
 
 class _Look(NamedTuple):
@@ -87,9 +96,20 @@ class Extender:
         *,
         config: SchedulerConfig | None = None,
         judge: Judge = "nrt",
+        unknown: Callable[[Mapping[str, object]], ClusterNode | None] = lambda _: None,
     ) -> None:
-        """Sort the nodes by their looks."""
+        """Sort the nodes by their looks.
+
+        Args:
+            nodes: what is known.
+            config: how the plugin is set.
+            judge: whose verdict is given.
+            unknown: makes a node of a Node object, the same value for nodes alike; None: it cannot be judged.
+        """
         self._judge = judge
+        self._unknown = unknown
+        self._others: dict[int, tuple[ClusterNode, _Look]] = {}
+        """Looks of nodes that were made of objects, by the id of the node."""
         self._config = config = config or SchedulerConfig()
         self._looks: list[_Look] = []
         self._look_of: dict[str, int] = {}
@@ -106,29 +126,35 @@ class Extender:
     def __len__(self) -> int:
         return len(self._look_of)
 
-    def filter(self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset()) -> FilterAnswer:
+    def filter(
+        self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset(), objects: Objects = NO_OBJECTS
+    ) -> FilterAnswer:
         """Tell which nodes take a pod.
 
         Args:
             pod: the pod.
             names: the nodes asked about.
             stale: nodes whose data are too old to be trusted.
+            objects: their Node objects: a node that is not known is judged by its own, as an empty one.
         """
-        answers = self._answers(pod, names, stale, scored=False)
+        answers = self._answers(pod, names, stale, objects, scored=False)
         return FilterAnswer(
             tuple([name for name, one in answers if one.passed]),
             {name: one.text for name, one in answers if not one.passed and not one.for_ever},
             {name: one.text for name, one in answers if not one.passed and one.for_ever},
             sum([one.judged for _, one in answers]),
             unaligned=sum([one.unaligned for _, one in answers]),
+            unknown=sum([one is UNKNOWN for _, one in answers]),
         )
 
-    def prioritize(self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset()) -> list[tuple[str, int]]:
+    def prioritize(
+        self, pod: Pod, names: Sequence[str], stale: frozenset[str] = frozenset(), objects: Objects = NO_OBJECTS
+    ) -> list[tuple[str, int]]:
         """Score the nodes from 0 to 10."""
-        return [(name, one.score) for name, one in self._answers(pod, names, stale, scored=True)]
+        return [(name, one.score) for name, one in self._answers(pod, names, stale, objects, scored=True)]
 
     def _answers(
-        self, pod: Pod, names: Sequence[str], stale: frozenset[str], *, scored: bool
+        self, pod: Pod, names: Sequence[str], stale: frozenset[str], objects: Objects, *, scored: bool
     ) -> list[tuple[str, Answer]]:
         request = read_request(pod)
         unseen = filter_nrt.passes_unseen(request)
@@ -136,28 +162,41 @@ class Extender:
         result = []
         for name in names:
             place = self._look_of.get(name)
-            if place is None:
-                answer = PASSES
+            look = self._looks[place] if place is not None else self._other(objects.get(name))
+            if look is None:
+                answer = UNKNOWN
             elif not unseen and name in stale:
                 answer = NOT_FRESH
-            elif place in known:
-                answer = known[place]
+            elif id(look) in known:
+                answer = known[id(look)]
             else:
-                look = self._looks[place]
-                answer = known[place] = self._score(look, request) if scored else self._say(look, pod, request, unseen)
+                answer = self._score(look, request) if scored else self._say(look, pod, request, unseen)
+                known[id(look)] = answer
             result.append((name, answer))
         return result
+
+    def _other(self, thing: Mapping[str, object] | None) -> _Look | None:
+        """Look at a node that is not known by its object; nothing is published of it, so its kubelet judges."""
+        node = None if thing is None else self._unknown(thing)
+        if node is None:
+            return None
+        if id(node) not in self._others:
+            if len(self._others) >= MAX_OTHERS:
+                self._others = {}
+            self._others[id(node)] = node, _look(node, self._config, "kubelet")
+        return self._others[id(node)][1]
 
     def _score(self, look: _Look, request: PodRequest) -> Answer:
         points = PLUGIN.score(self._config, look.seen, request) if PLUGIN.score is not None else 0
         return Answer(True, score=int(points // MAX_EXTENDER_SCORE))
 
     def _say(self, look: _Look, pod: Pod, request: PodRequest, unseen: bool) -> Answer:
-        if self._judge == "kubelet" and look.session is not None:
+        if look.session is not None:
             outcome = admission.admit(look.session, pod)
             if outcome.admit:
                 return ALIGNS
             text = f"{outcome.reason or outcome.stage}: {outcome.message}"
+            text += _too_large(look, request) if outcome.stage == "merge" else ""
             for_ever = not admission.admits(look.session.empty(), pod)
             return Answer(False, text, for_ever, judged=True, unaligned=outcome.stage == "merge")
         if unseen or look.seen.copy is None:
@@ -181,8 +220,14 @@ def _look(node: ClusterNode, config: SchedulerConfig, judge: Judge) -> _Look:
         seen=seen,
         largest={} if nrt is None else _largest(nrt, seen.zones),
         total=node.totals.allocatable,
-        session=node.session if judge == "kubelet" else None,
+        session=_without_name(node.session) if judge == "kubelet" and node.session else None,
     )
+
+
+def _without_name(session: Session) -> Session:
+    """Leave out what tells nodes apart that look alike; labels and taints kube-scheduler has judged already."""
+    view = session.view
+    return session._replace(view=view and view._replace(name=None, labels=None, taints=()))
 
 
 def _key(look: _Look) -> Hashable:
@@ -205,6 +250,16 @@ def _largest(nrt: NodeResourceTopology, zones: Sequence[NUMAZone]) -> dict[str, 
             if one.allocatable is not None and zone.name in known:
                 largest[name] = max(largest.get(name, one.allocatable), one.allocatable)
     return largest
+
+
+def _too_large(look: _Look, request: PodRequest) -> str:
+    """Name the first request that no zone of the empty node can hold; empty: there is none."""
+    for container in request.containers:
+        for name, amount in container.items:
+            most = look.largest.get(name)
+            if most is not None and amount > most:
+                return f": {container.name}: {name} {_amount(amount)}, the largest zone has {_amount(most)}"
+    return ""
 
 
 def _text(verdict: Verdict, largest: int | None) -> str:

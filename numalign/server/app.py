@@ -202,14 +202,14 @@ class App:
 
     def _work(self, body: bytes, log: dict[str, object]) -> bytes:
         args = self._args(body, log)
-        answer = self.nodes.extender.filter(args.pod, args.names, self.nodes.stale)
+        answer = self.nodes.extender.filter(args.pod, args.names, self.nodes.stale, args.objects)
         log["passed"] = len(answer.passed)
         self.metrics.judged(answer)
         return filter_result(args, answer)
 
     def _rank(self, body: bytes, log: dict[str, object]) -> bytes:
         args = self._args(body, log)
-        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self.nodes.stale))
+        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self.nodes.stale, args.objects))
 
     def _args(self, body: bytes, log: dict[str, object]) -> ExtenderArgs:
         args = read_args(body)

@@ -27,7 +27,7 @@ class Metrics:
         self._durations: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
         self._nodes: Counter[tuple[str, str]] = Counter()
-        self._judged = self._unaligned = 0
+        self._judged = self._unaligned = self._unknown = 0
         self.reloads = 0
         self.failed_reloads = 0
 
@@ -45,6 +45,7 @@ class Metrics:
         self._nodes["filter", "unresolvable"] += len(answer.unresolvable)
         self._judged += answer.judged
         self._unaligned += answer.unaligned
+        self._unknown += answer.unknown
 
     def text(self, nodes: int, age: float, stale: int) -> str:
         """Write all figures.
@@ -74,6 +75,7 @@ class Metrics:
         for name, kind, value in (
             ("numalign_topology_manager_admission_requests_total", "counter", str(self._judged)),
             ("numalign_topology_manager_admission_errors_total", "counter", str(self._unaligned)),
+            ("numalign_extender_nodes_unknown_total", "counter", str(self._unknown)),
             ("numalign_nodes", "gauge", str(nodes)),
             ("numalign_nodes_stale", "gauge", str(stale)),
             ("numalign_node_data_age_seconds", "gauge", f"{age:.3f}"),

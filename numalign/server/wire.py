@@ -32,6 +32,11 @@ class ExtenderArgs(NamedTuple):
     items: tuple[Mapping[str, object], ...] | None
     """The Node objects, where they were sent whole; None: only names were."""
 
+    @property
+    def objects(self) -> Mapping[str, Mapping[str, object]]:
+        """Node -> its object, where they were sent whole."""
+        return dict(zip(self.names, self.items or (), strict=False))
+
 
 def read_args(body: bytes) -> ExtenderArgs:
     """Read ExtenderArgs.

@@ -20,7 +20,7 @@ from numalign.scheduler.config import SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.sources.cluster import dump, file, fleet, state, state_dump
 from numalign.sources.cluster.dump import Dump
-from numalign.sources.cluster.fleet import Built, LabelledMachine
+from numalign.sources.cluster.fleet import Built, SetupOf
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
 from numalign.sources.cluster.stream import Rejoined
 from numalign.sources.pods.files import SUFFIXES
@@ -28,8 +28,9 @@ from numalign.sources.text.yaml import MAX_INPUT, STDIN, load_documents, load_fi
 from numalign.store import state_file
 from numalign.store.reading import beginning, reading
 from numalign.tasks.place import find_place
+from numalign.tasks.pools import Pools
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+from numalign.tasks.setup import LoadedPods, load_pods
 from numalign.values import NamedTuple
 
 HEAD_BYTES = 4096
@@ -55,6 +56,8 @@ class ClusterRequest(NamedTuple):
     """A file that keeps the cluster."""
     machine_of: tuple[str, ...] = ()
     """`LABEL=VALUE:MACHINE`: what the nodes with a label are made of."""
+    kubelet_config_of: tuple[str, ...] = ()
+    """`LABEL=VALUE:FILE`: how the kubelets of such nodes are set, over `kubelet`."""
     allow_outside: bool = False
     """A cluster file may name files outside of its folder."""
     kubelet: KubeletRequest = KubeletRequest()
@@ -114,7 +117,17 @@ def _load(request: ClusterRequest, change: state_file.OpenState | None = None) -
     (cluster,) = request.clusters
     if cluster.endswith(ARCHIVES):
         return load_one_node(cluster, None, KubeletRequest(), PodsRequest(()))
-    return _of(_read(cluster, _labelled(request), outside=request.allow_outside), cluster)
+    return _of(_read(cluster, pools_of(request).setup, outside=request.allow_outside), cluster)
+
+
+def pools_of(request: ClusterRequest) -> Pools:
+    """Read what the request says of the nodes with a label.
+
+    Raises:
+        InputError: a machine or a configuration is wrong.
+        StartError: a kubelet would not accept its settings.
+    """
+    return Pools(request.machine_of, request.kubelet_config_of, request.kubelet)
 
 
 def load_objects(found: Dump, request: ClusterRequest) -> LoadedCluster:
@@ -124,7 +137,7 @@ def load_objects(found: Dump, request: ClusterRequest) -> LoadedCluster:
         InputError: an object, or a machine of the request, is wrong.
         StartError: the kubelet of a node would not start.
     """
-    return _of(fleet.fleet_of(found, _labelled(request)), "")
+    return _of(fleet.fleet_of(found, pools_of(request).setup), "")
 
 
 def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest, pods: PodsRequest) -> LoadedCluster:
@@ -198,9 +211,11 @@ def load_file_nodes(path: str, request: ClusterRequest | None = None) -> LoadedC
     return _load((request or ClusterRequest(()))._replace(clusters=(path,)))
 
 
-def referred(path: str, machine_of: tuple[str, ...] = ()) -> tuple[str, ...]:
+def referred(path: str, request: ClusterRequest | None = None) -> tuple[str, ...]:
     """Name the files, there or not, that what is read of a file depends on: machines and kubelet configurations."""
-    named = [text.partition(":")[2] for text in machine_of]
+    pools = (*request.machine_of, *request.kubelet_config_of) if request else ()
+    named = [text.partition(":")[2] for text in pools]
+    named += [request.kubelet.config] if request and request.kubelet.config else []
     if not path.endswith(ARCHIVES):
         try:
             head = beginning(path, HEAD_BYTES)
@@ -291,7 +306,7 @@ class Writer:
         return self._change.writing(state_dump.document(changed)) if self._change else nullcontext(())
 
 
-def _read(name: str, labelled: tuple[LabelledMachine, ...], *, outside: bool) -> Built:
+def _read(name: str, setup_of_node: SetupOf, *, outside: bool) -> Built:
     """Read one file of any form."""
     shown = STDIN if name == "-" else name
     with reading(name, shown) as opened:
@@ -301,27 +316,15 @@ def _read(name: str, labelled: tuple[LabelledMachine, ...], *, outside: bool) ->
             if document is not None:
                 return state.read_cluster_state(document, name)
         if not _may_be_cluster_file(head):
-            return fleet.fleet_of(dump.read_open(Rejoined(head, opened), shown), labelled)
+            return fleet.fleet_of(dump.read_open(Rejoined(head, opened), shown), setup_of_node)
         content = head + opened.read(MAX_INPUT + 1)
     documents = load_documents(content, shown)
     if len(documents) == 1 and file.is_cluster_file(documents[0].data):
         return file.read_cluster(documents[0], outside=outside)
     if not any(isinstance(one.data, Mapping) and "kind" in one.data for one in documents):
         raise InputError("expected a cluster: a file with nodes, or objects of a cluster with a kind", shown)
-    return fleet.fleet_of(dump.read_open(BytesIO(content), shown), labelled)
+    return fleet.fleet_of(dump.read_open(BytesIO(content), shown), setup_of_node)
 
 
 def _is_folder(name: str) -> bool:
     return "\0" not in name and os.path.isdir(name)
-
-
-def _labelled(request: ClusterRequest) -> tuple[LabelledMachine, ...]:
-    """Read `LABEL=VALUE:MACHINE`."""
-    found = []
-    for text in request.machine_of:
-        label, equals, rest = text.partition("=")
-        value, colon, machine = rest.partition(":")
-        if not (label and equals and colon and machine):
-            raise InputError(f'expected LABEL=VALUE:MACHINE, got "{text}"', "--machine-of")
-        found.append(LabelledMachine(label, value, load_setup(machine, request.kubelet).setup))
-    return tuple(found)

@@ -15,7 +15,7 @@ from numalign.scheduler.extender import Extender
 from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.value import manifest
 from numalign.server.nodes import KnownNodes
-from numalign.tasks.cluster import load_file_nodes, referred
+from numalign.tasks.cluster import ClusterRequest, load_file_nodes, referred
 from tests.cli.running import ROOT, in_process
 from tests.node.fake_root import FakeContainer
 from tests.node.test_verify import UIDS, running
@@ -158,7 +158,7 @@ def test_a_machine_that_goes_leaves_the_old_state_in_force_and_is_read_when_it_i
 def test_the_machine_of_a_label_is_a_file_that_objects_refer_to(tmp_path: Path) -> None:
     nrts(tmp_path / "a.json", [0])
 
-    assert referred(str(tmp_path / "a.json"), ("pool=fast:fast.yaml",)) == ("fast.yaml",)
+    assert referred(str(tmp_path / "a.json"), ClusterRequest((), machine_of=("pool=fast:fast.yaml",))) == ("fast.yaml",)
 
 
 def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:

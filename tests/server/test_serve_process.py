@@ -154,7 +154,7 @@ def test_slow_and_broken_clients_harm_nobody(server: Server) -> None:
 
 
 def test_the_kubelet_itself_may_judge() -> None:
-    """Sixteen CPUs fit no NUMA node of eight; the words are the kubelet's."""
+    """Twelve CPUs fit no NUMA node of eight; the words are the kubelet's, with the numbers."""
     wide = json.loads(json.dumps(POD).replace('"6"', '"12"'))
     call = json.dumps({"Pod": wide, "NodeNames": ["node-0"]}).encode()
     with serving(CLUSTER, "--verdict", "kubelet") as exact:
@@ -162,6 +162,7 @@ def test_the_kubelet_itself_may_judge() -> None:
 
     assert reply["FailedAndUnresolvableNodes"] == {
         "node-0": "TopologyAffinityError: Resources cannot be allocated with Topology locality"
+        ": c: cpu 12, the largest zone has 8"
     }
 
 

@@ -21,8 +21,10 @@ import pytest
 from numalign.scheduler.nrt.value import manifest
 from numalign.server.app import Limits
 from numalign.server.http import HEADER_SECONDS
+from numalign.tasks.pools import INSTANCE_TYPE
 from tests.server.nodes import node
 from tests.server.test_serve_process import Server, serving
+from tests.server.test_templates import node as template
 
 COUNT = 300
 MAX_GROWTH_KIB = 16 << 10
@@ -76,6 +78,46 @@ def exchange(cpus: int, names: list[int]) -> Exchange:
         "FailedAndUnresolvableNodes": {},
         "Error": "",
     }
+    return Exchange("/v1/filter", json.dumps(body).encode(), answer)
+
+
+CONFIG = """\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+topologyManagerPolicy: single-numa-node
+kubeReserved: {cpu: "1"}
+"""
+
+
+def pools(folder: Path) -> tuple[str, ...]:
+    """Say by flags how the kubelets of instances with eight GPUs are set; their machine is a bundled one."""
+    (folder / "kubelet.yaml").write_text(CONFIG)
+    return ("--kubelet-config-of", f"{INSTANCE_TYPE}=p5.48xlarge:{folder / 'kubelet.yaml'}")
+
+
+def whole(gpus: int, places: list[int]) -> Exchange:
+    """Ask for a pod with GPUs on nodes of three kinds: known ones have none, a template's NUMA node has four."""
+    known = [{"metadata": {"name": f"n{place}"}} for place in places if max(free_cpus(place))]
+    templates = [template(f"template-{place}") for place in places]
+    unknown = [{"metadata": {"name": f"unknown-{place}", "labels": {INSTANCE_TYPE: "m5.large"}}} for place in places]
+    limits = {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": str(gpus)}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]}}
+    failed = {
+        one["metadata"]["name"]: f"cannot align container: c: nvidia.com/gpu {gpus}, 0 in every zone" for one in known
+    }
+    said = "TopologyAffinityError: Resources cannot be allocated with Topology locality"
+    passed = [*([] if gpus > 4 else templates), *unknown]
+    if gpus > 4:
+        failed |= {f"template-{place}": f"{said}: c: nvidia.com/gpu {gpus}, the largest zone has 4" for place in places}
+    answer = {
+        "Nodes": {"metadata": {}, "items": passed},
+        "NodeNames": None,
+        "FailedNodes": {},
+        "FailedAndUnresolvableNodes": failed,
+        "Error": "",
+    }
+    body = {"Pod": pod, "Nodes": {"items": [*known, *templates, *unknown]}, "NodeNames": None}
     return Exchange("/v1/filter", json.dumps(body).encode(), answer)
 
 
@@ -194,6 +236,7 @@ async def storm(server: Server, clients: int, seconds: float) -> tuple[Tally, in
     """Let half of the clients ask, and the other half be bad; also gives by how much the memory grew, in KiB."""
     chance = random.Random(clients)
     exchanges = [exchange(cpus, chance.sample(range(COUNT), 40)) for cpus in range(1, 9) for _ in range(4)]
+    exchanges += [whole(gpus, chance.sample(range(COUNT), 13)) for gpus in range(1, 9) for _ in range(2)]
     until = time.monotonic() + seconds
     call = request(exchanges[0].path, exchanges[0].body)
     kinds = [chance.sample(BAD, len(BAD)) for _ in range(clients // 2)]
@@ -209,13 +252,17 @@ async def storm(server: Server, clients: int, seconds: float) -> tuple[Tally, in
 @pytest.mark.parametrize(
     ("clients", "seconds"), [(40, 0.6), pytest.param(200, 60.0, marks=pytest.mark.soak)], ids=["a moment", "a minute"]
 )
-def test_bad_clients_harm_nobody(clients: int, seconds: float, tmp_path: Path) -> None:
+def test_bad_clients_harm_nobody(
+    clients: int, seconds: float, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     cluster(tmp_path / "nrts.json")
     log = tmp_path / "log"
-    with serving(tmp_path / "nrts.json", log=log) as server:
+    with serving(tmp_path / "nrts.json", *pools(tmp_path), log=log) as server:
         tally, grown = asyncio.run(storm(server, clients, seconds))
         metrics = server.ask("/metrics")[1].decode()
 
+    record_property("right", tally.right)
+    record_property("grown KiB", grown)
     assert not tally.wrong[:3]
     assert tally.right >= clients // 2
     assert 'code="5' not in metrics

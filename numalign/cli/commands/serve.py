@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from numalign.cli.cluster_options import allow_outside_option, with_kubelet
+from numalign.cli.cluster_options import allow_outside_option, pool_options, with_kubelet
 from numalign.cli.options import flag, kubelet_options
 from numalign.cli.stderr import tell
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, load_objects, merged, referred
+from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, load_objects, merged, pools_of, referred
 from numalign.tasks.requests import KubeletRequest
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ FIRST_SECONDS: Final = 60.0
     help="cluster file, kubectl dump, snapshot or folder",
 )
 @flag("--watch", metavar="WHERE", help="in-cluster, or URL of kubectl proxy: watch the cluster")
-@flag("--machine-of", multiple=True, metavar="LABEL=VALUE:MACHINE", help="machine of the nodes with a label")
+@pool_options
 @allow_outside_option
 @kubelet_options
 @flag("--listen", default="127.0.0.1:8899", show_default=True, metavar="HOST:PORT", help="where to listen")
@@ -64,6 +64,7 @@ def command(
     clusters: tuple[str, ...],
     watch: str | None,
     machine_of: tuple[str, ...],
+    kubelet_config_of: tuple[str, ...],
     allow_outside: bool,
     kubelet: KubeletRequest,
     listen: str,
@@ -86,7 +87,7 @@ def command(
       numalign serve --watch in-cluster --max-age 300 --insecure-listen --listen 0.0.0.0:8899
       echo '{"nodes": true}' | numalign serve --cluster cluster.yaml --stdio
     """
-    request = with_kubelet(ClusterRequest(clusters, None, machine_of, allow_outside), kubelet)
+    request = with_kubelet(ClusterRequest(clusters, None, machine_of, kubelet_config_of, allow_outside), kubelet)
     if bool(clusters) == (watch is not None) or (stdio and watch is not None):
         raise click.UsageError("expected --cluster FILE, or --watch for HTTP; fix: add one of the two")
     if stdio:
@@ -107,12 +108,18 @@ def command(
     return ExitStatus.DONE
 
 
-def _builder(verdict: Judge) -> Build:
-    """Return what makes the extender of all nodes."""
+def _builder(request: ClusterRequest, verdict: Judge) -> Build:
+    """Return what makes the extender of all nodes, and judges others by their labels."""
     from numalign.scheduler.config import CacheConfig
     from numalign.scheduler.extender import Extender
+    from numalign.server.app import say
+    from numalign.server.templates import Templates
 
-    return lambda fleet: Extender(fleet.nodes, config=fleet.scheduler._replace(cache=CacheConfig()), judge=verdict)
+    def build(fleet: Fleet) -> Extender:
+        config = fleet.scheduler._replace(cache=CacheConfig())
+        return Extender(fleet.nodes, config=config, judge=verdict, unknown=Templates(pools_of(request), say).node)
+
+    return build
 
 
 def _known(request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
@@ -125,9 +132,7 @@ def _known(request: ClusterRequest, verdict: Judge, max_age: float | None) -> No
         log(loaded.notices)
         return loaded.fleet
 
-    return KnownNodes(
-        load, lambda path: referred(path, request.machine_of), _builder(verdict), request.clusters, max_age
-    )
+    return KnownNodes(load, lambda path: referred(path, request), _builder(request, verdict), request.clusters, max_age)
 
 
 def _watched(where: str, request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
@@ -148,7 +153,7 @@ def _watched(where: str, request: ClusterRequest, verdict: Judge, max_age: float
 
     cluster = Cluster(server_of(where), say)
     cluster.start(FIRST_SECONDS)
-    return WatchedNodes(cluster, fleet_of, _builder(verdict), max_age)
+    return WatchedNodes(cluster, fleet_of, _builder(request, verdict), max_age)
 
 
 def _check_key(certificate: str | None, key: str | None) -> None:

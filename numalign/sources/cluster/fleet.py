@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet import admission
@@ -51,14 +51,6 @@ PODS_BY_DEFAULT = 110
 """How many pods a node takes where nobody says."""
 
 
-class LabelledMachine(NamedTuple):
-    """What the nodes with a label are made of, where no object says so."""
-
-    label: str
-    value: str
-    setup: Setup
-
-
 class Built(NamedTuple):
     """A cluster, and what was filled in or passed over."""
 
@@ -66,28 +58,33 @@ class Built(NamedTuple):
     notices: tuple[Notice, ...]
 
 
-def fleet_of(dump: Dump, labelled: Sequence[LabelledMachine] = ()) -> Built:
+SetupOf = Callable[[NodeRead], Setup | None]
+"""Says what a node is made of where no object does, the same value for nodes alike; None: nobody knows."""
+
+
+def fleet_of(dump: Dump, setup_of_node: SetupOf = lambda _: None) -> Built:
     """Build the nodes of a dump.
 
     Args:
         dump: the objects.
-        labelled: machines of nodes that have no topology object.
+        setup_of_node: tells of nodes that have no topology object.
 
     Raises:
         InputError: a topology object is no machine.
         StartError: a node's kubelet would not start.
     """
-    building = _Building(dump, labelled)
+    building = Building(dump, setup_of_node)
     nodes = tuple([building.node(name) for name in dump.names])
     return Built(Fleet(nodes), (*dump.notices, *building.notices()))
 
 
-class _Building:
+class Building:
     """Builds nodes; what several of them have in common is worked out once."""
 
-    def __init__(self, dump: Dump, labelled: Sequence[LabelledMachine]) -> None:
+    def __init__(self, dump: Dump, setup_of_node: SetupOf) -> None:
+        """Begin with none, as of `fleet_of`."""
         self._dump = dump
-        self._labelled = labelled
+        self._setup_of = setup_of_node
         self._kubelets = Kubelets()
         self._requests = Requests()
         self._assumed: dict[Hashable, Assumed] = {}
@@ -157,13 +154,12 @@ class _Building:
                 return None, "nothing"
         if topology is not None:
             return self._of_cpus(identity, topology, read), "counts"
-        for one in self._labelled:
-            if read.labels.get(one.label) == one.value:
-                setup = one.setup
-                if read.release and not setup.machine.kubelet_version:
-                    setup = setup._replace(kubelet=kubelet(parse_version(read.release)))
-                session = self._kubelets.open((id(one), setup.kubelet.version), always(setup), identity)
-                return self._replayed(session, pods, identity.name), "counts"
+        setup = self._setup_of(read)
+        if setup is not None:
+            key = id(setup), read.release
+            if read.release and not setup.machine.kubelet_version:
+                setup = setup._replace(kubelet=kubelet(parse_version(read.release)))
+            return self._replayed(self._kubelets.open(key, always(setup), identity), pods, identity.name), "counts"
         self._say("machine-unknown", "the hardware of these nodes is unknown: no object describes it", identity.name)
         return None, "nothing"
 

@@ -23,7 +23,7 @@ from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.values import NamedTuple
 
-PAGE: Final = 250
+PAGE: Final = 500
 """Objects of a page of a list."""
 MAX_OBJECTS: Final = 1_000_000
 """Objects of a kind."""

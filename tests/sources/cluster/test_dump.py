@@ -18,7 +18,7 @@ from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster import dump, stream
-from numalign.sources.cluster.fleet import LabelledMachine, fleet_of
+from numalign.sources.cluster.fleet import fleet_of
 from numalign.sources.cluster.state import read_cluster_state
 from numalign.sources.cluster.state_dump import document
 from numalign.sources.machine.file import load_machine
@@ -172,7 +172,7 @@ def test_a_node_without_an_object_is_unknown_or_what_its_label_says(tmp_path: Pa
     found = read(tmp_path, node("n"), bound("p", "n"))
     assert fleet_of(found).fleet.nodes[0].known == "nothing"
     setup = Setup(load_machine("figure-1").machine, IDEAL, "ideal")
-    built = fleet_of(found, [LabelledMachine("pool", "a", setup)])
+    built = fleet_of(found, lambda read: setup if read.labels.get("pool") == "a" else None)
     session = built.fleet.nodes[0].session
     assert session is not None
     assert session.state.cpu.assigned("d/p", "c") == 0b11
