@@ -42,6 +42,8 @@ RECKONED: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
 }
 CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}
+UNORDERED = {"min", "max", "gcd", "lcm"}
+"""What answers alike in whatever order it is asked."""
 UNSEEN = {"strict", "maxsize"}
 """Keywords that check or speed up, and change no answer."""
 SHOWN, BESIDE = 200, 60
@@ -283,7 +285,8 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
     if isinstance(node.func, ast.Name) and node.func.id in CALLED:
         keywords = [] if node.func.id == "sorted" else node.keywords
         yield ast.Call(ast.Name(CALLED[node.func.id], ast.Load()), node.args, keywords)
-    for place, (one, other) in enumerate(zip(node.args, node.args[1:], strict=False)):
+    ordered = not (isinstance(node.func, ast.Name) and node.func.id in UNORDERED)
+    for place, (one, other) in enumerate(zip(node.args, node.args[1:], strict=False) if ordered else ()):
         if ast.Starred not in (type(one), type(other)) and ast.dump(one) != ast.dump(other):
             swapped = [*node.args[:place], other, one, *node.args[place + 2 :]]
             yield ast.Call(node.func, swapped, node.keywords)

@@ -35,6 +35,7 @@ CHANGED = [
 ]  # fmt: skip
 LEFT_ALONE = [
     ("two equal arguments", "x = f('', '')"),
+    ("the order of what is asked in any order", "x = gcd(a, b)"),
     ("a text", "x = 'a' + f'{b}'"),
     ("what a module or function says of itself", "'said'\ndef f(): 'said'"),
     ("annotations", "def f(a: x[1]) -> y[1]: 'said'\nb: z[1]"),
