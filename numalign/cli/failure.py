@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from numalign.cli.defaults import find_defaults
+from numalign.cli.defaults_file import find_defaults
 from numalign.cli.options import PREFIX
 from numalign.errors import NumalignError, StartError
 from numalign.render.json import head

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from numalign.cli.defaults import ALLOWED, FLAGS_OF_KUBECTL, OF_KUBECTL, check_keys, find_defaults, for_command
+from numalign.cli.defaults import ALLOWED, FLAGS_OF_KUBECTL, OF_KUBECTL, check_keys, for_command
+from numalign.cli.defaults_file import find_defaults
 from numalign.cli.kubectl import COMMANDS as KUBECTL_COMMANDS
 from numalign.cli.root import COMMANDS, group
 from numalign.errors import InputError

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.memory_facts import Memory, OfThePod
+from numalign.analysis.reasons.width_facts import Apart, Wide
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.loose import Loose
-    from numalign.analysis.memory_together import Group
     from numalign.analysis.reasons.asked import Amounts, Left, Names, Too, When
 
 
@@ -95,139 +95,6 @@ class CoresTaken(NamedTuple):
     def shown(self) -> object:
         """Give what is told of it."""
         return self if self.left is None else self._replace(total=0, when="now")
-
-
-class FitsOn(NamedTuple):
-    """On how few nodes a resource fits, of several that differ in that."""
-
-    asked: Asked
-    had: Spread
-    width: int
-    most: int
-    """What one node has at most."""
-    sockets: int
-    """CPUs may take all nodes of so many sockets; 0: they may not."""
-
-    @property
-    def shown(self) -> object:
-        """Give what is told of it."""
-        return self._replace(had=Spread(0, 0))
-
-
-class FitsToo(NamedTuple):
-    """A resource that fits one node beside what takes several."""
-
-    asked: Asked
-
-
-class FitOne(NamedTuple):
-    """Resources that fit one node, and one that takes several at least."""
-
-    resources: Names
-    wide: str
-    width: int
-    policy: str
-
-
-class Holders(NamedTuple):
-    """Which sets of so many empty nodes hold enough of a resource."""
-
-    asked: Asked
-    had: Spread
-    width: int
-    sets: tuple[int, ...]
-    nodes: int
-    """All of the machine."""
-
-
-class TakeTogether(NamedTuple):
-    """Memory resources come from the same nodes, and take so many together."""
-
-    resources: Names
-    width: int
-
-
-class OnTheSame(NamedTuple):
-    """The policy wants each resource on as few nodes as it can do with, and all on the same ones."""
-
-    policy: str
-
-
-class TooWide(NamedTuple):
-    """A resource cannot be had in the way that the policy wants."""
-
-    asked: Asked
-    had: Spread
-    policy: str
-    width: int
-    short: bool = False
-    """The nodes that the policy takes never have enough."""
-    limit: int = 0
-    """What they have at most then."""
-    nodes: int = 0
-    """Of one node: those that have so much."""
-    too: tuple[Too, ...] = ()
-    must: Left | None = None
-    """What ties it to nodes."""
-    counted: tuple[tuple[int, int], ...] = ()
-    """(node, amount) of what the kubelet counts when it looks how few nodes are enough, and never gives to pods."""
-    bound: tuple[tuple[int, Names], ...] = ()
-    """Sets of nodes that would be enough and whose memory can only be used together, with whose it is: of the pod's own
-    containers; none: of pods."""
-    when: When = "now"
-    after: Names = ()
-    """Containers of the pod after which that is left."""
-
-    @property
-    def never(self) -> bool:
-        """Tell whether no node alone ever has enough, so that what is free does not matter."""
-        return self.short and self.policy == "single-numa-node"
-
-    @property
-    def shown(self) -> object:
-        """Give what is told of it."""
-        single = self.policy == "single-numa-node"
-        timeless = self.never or (single and self.width > 1) or (self.after and (self.short or self.must or single))
-        had = None if self.never else self.had.shown
-        return (had, *self._replace(had=Spread(0, 0), when="now" if timeless else self.when))
-
-
-class Could(NamedTuple):
-    """Where a resource could be had alone, of several that never meet."""
-
-    asked: Asked
-    had: Spread
-    nodes: int | None
-    """None: on any; 0: on several together only."""
-    must: Left | None
-
-    @property
-    def shown(self) -> object:
-        """Give what is told of it."""
-        return (self.had.shown, *self._replace(had=Spread(0, 0)))
-
-
-class NeverMeet(NamedTuple):
-    """Each of these could be had alone, but not from the same nodes."""
-
-
-class TiedBy(NamedTuple):
-    """CPUs that init containers leave tie a container to a node."""
-
-    asked: Asked
-    had: Spread
-    left: Left | None
-    node: int
-
-
-class NotThere(NamedTuple):
-    """The node that has to be used cannot give a resource."""
-
-    asked: Asked
-    had: Spread
-    node: int
-    own: Left | None
-    """What earlier containers of the pod hold."""
 
 
 class NoneThere(NamedTuple):
@@ -333,109 +200,6 @@ class ChosenElsewhere(NamedTuple):
     nodes: int | None
 
 
-class MemoryHeld(NamedTuple):
-    """The memory of these nodes is held already, so that they are used only as they are."""
-
-    groups: tuple[Group, ...]
-
-
-class OneNode(NamedTuple):
-    """The policy takes all memory from one node."""
-
-    policy: str
-
-
-class HasToFit(NamedTuple):
-    """Sets of nodes whose memory may be used together, the one with the most free first, and what each has free."""
-
-    asked: tuple[Asked, ...]
-    had: tuple[Spread, ...]
-    sets: tuple[tuple[int, tuple[int, ...]], ...]
-
-    @property
-    def shown(self) -> object:
-        """Give what is told of it."""
-        return tuple([one.resource for one in self.asked]), self.sets
-
-
-class ChosenBefore(NamedTuple):
-    """Nodes would do, but the memory nodes had been chosen before for all that is asked."""
-
-    nodes: tuple[int, ...]
-    """None: each of those told."""
-    chosen: int
-
-
-class TooMany(NamedTuple):
-    """Nodes would do, but they are more than the container itself needs."""
-
-    container: str
-    nodes: int
-    width: int
-
-
-class ShortThere(NamedTuple):
-    """The nodes chosen for a container have too little memory."""
-
-    container: str
-    chosen: int
-    resource: str
-    amount: int
-    """What the container itself asks for."""
-    free: int
-    own: Amounts
-    """What the pod's other containers hold there."""
-
-
-class LookedAgain(NamedTuple):
-    """Nodes are looked for again, with those chosen among them; what init containers leave counts in that."""
-
-    chosen: int
-
-
-class LeftCounts(NamedTuple):
-    """What init containers leave does not count where nodes are chosen; it does in what follows."""
-
-
-class SumTooLarge(NamedTuple):
-    """The pod's containers together ask for more than the machine ever has."""
-
-    resource: str
-    amount: int
-    capacity: int
-    parts: Amounts
-    loose: Loose | None
-    less: Amounts = ()
-    """Those that ask for less already, by the change told."""
-
-
-class HeldByOwn(NamedTuple):
-    """Earlier containers of the pod hold some of it: (container, amount, nodes)."""
-
-    resource: str
-    held: tuple[tuple[str, int, int], ...]
-
-
-class LeftByInit(NamedTuple):
-    """What init containers leave to the containers after them, and what that ties them to."""
-
-    resource: str
-    left: Left
-    amount: int
-    """What is asked."""
-    there: bool
-    """Nodes are named: it is known, and there are several."""
-    free: int | None
-    """Of memory: what is free on its node, where both do not do."""
-    width: int
-    """Of memory that lies on more nodes than are to be used: these; 0: it does not."""
-
-    @property
-    def shown(self) -> object:
-        """Give what is told of it."""
-        return self if self.free is not None else self._replace(amount=0)
-
-
 class SameGoes(NamedTuple):
     """What is told of now holds in another case, too."""
 
@@ -445,10 +209,6 @@ class SameGoes(NamedTuple):
 Crashes = Missing | NoDistance | NoNodeChosen
 Numbers = NoWholeBytes | OddCores | CoresTaken
 Short = NodeTooSmall | NodeRefuses | NoneThere | TooLittle | EnoughInAll | Placed | Unplaced | ChosenElsewhere
-Wide = FitsOn | FitsToo | FitOne | Holders | TakeTogether | OnTheSame | TooWide
-Apart = Could | NeverMeet | TiedBy | NotThere
-Memory = MemoryHeld | OneNode | HasToFit | ChosenBefore | TooMany | ShortThere | LookedAgain | LeftCounts
-OfThePod = SumTooLarge | HeldByOwn | LeftByInit
 Fact = Crashes | Numbers | Short | Wide | Apart | Memory | OfThePod | SameGoes
 
 

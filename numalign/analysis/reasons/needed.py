@@ -22,25 +22,22 @@ from numalign.analysis.reasons.change_facts import (
 )
 from numalign.analysis.reasons.facts import (
     CoresTaken,
-    Could,
     EnoughInAll,
     Fact,
-    FitsOn,
     NodeTooSmall,
     NoneThere,
-    NotThere,
     OddCores,
-    SumTooLarge,
     TooLittle,
-    TooWide,
     Unplaced,
     resource_of,
     with_asked,
 )
 from numalign.analysis.reasons.held import held_by_them, room
+from numalign.analysis.reasons.memory_facts import SumTooLarge
 from numalign.analysis.reasons.order import key, without_hint
 from numalign.analysis.reasons.refusal import in_short
 from numalign.analysis.reasons.there import limit_there
+from numalign.analysis.reasons.width_facts import Could, FitsOn, NotThere, TooWide
 from numalign.analysis.settings import GATES, MEMORY_POLICY, POLICY, switched
 from numalign.kubelet.releases.release import OPTIONS
 from numalign.model.quantity import NANO

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from numalign.analysis.reasons.facts import (
-    Fact,
-    NodeTooSmall,
-    NoneThere,
-    OddCores,
-    SameGoes,
-    SumTooLarge,
-    TooLittle,
-    TooWide,
-    resource_of,
-)
+from numalign.analysis.reasons.facts import Fact, NodeTooSmall, NoneThere, OddCores, SameGoes, TooLittle, resource_of
+from numalign.analysis.reasons.memory_facts import SumTooLarge
 from numalign.analysis.reasons.refusal import facts_of
+from numalign.analysis.reasons.width_facts import TooWide
 from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.quantity import NANO

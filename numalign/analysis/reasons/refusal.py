@@ -6,15 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import Left, held_by_own, left_to, told_with
-from numalign.analysis.reasons.facts import (
-    CoresTaken,
-    Fact,
-    HeldByOwn,
-    LeftByInit,
-    NoWholeBytes,
-    OddCores,
-    SumTooLarge,
-)
+from numalign.analysis.reasons.facts import CoresTaken, Fact, NoWholeBytes, OddCores
+from numalign.analysis.reasons.memory_facts import HeldByOwn, LeftByInit, SumTooLarge
 from numalign.analysis.reasons.shortage import (
     memory_apart,
     node_too_small,

@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import Asked, Left, When, left_to, own, too, what
 from numalign.analysis.reasons.facts import (
-    ChosenBefore,
     ChosenElsewhere,
     EnoughInAll,
     Fact,
-    HasToFit,
-    LeftCounts,
-    LookedAgain,
-    MemoryHeld,
     Missing,
     NodeRefuses,
     NodeTooSmall,
     NoDistance,
     NoneThere,
     NoNodeChosen,
-    OneNode,
     Placed,
-    ShortThere,
     TooLittle,
-    TooMany,
     Unplaced,
+)
+from numalign.analysis.reasons.memory_facts import (
+    ChosenBefore,
+    HasToFit,
+    LeftCounts,
+    LookedAgain,
+    MemoryHeld,
+    OneNode,
+    ShortThere,
+    TooMany,
 )
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.resources import is_bytes, is_hugepages, unit_of

@@ -23,25 +23,18 @@ from numalign.analysis.reasons.facts import (
     ChosenElsewhere,
     CoresTaken,
     EnoughInAll,
-    FitOne,
-    FitsOn,
-    HasToFit,
-    LeftByInit,
     NodeTooSmall,
     OddCores,
-    OnTheSame,
     Placed,
-    ShortThere,
-    SumTooLarge,
-    TakeTogether,
     TooLittle,
-    TooWide,
     Unplaced,
     resource_of,
     with_asked,
 )
+from numalign.analysis.reasons.memory_facts import HasToFit, LeftByInit, ShortThere, SumTooLarge
 from numalign.analysis.reasons.needed import effects
 from numalign.analysis.reasons.order import Told, key
+from numalign.analysis.reasons.width_facts import FitOne, FitsOn, OnTheSame, TakeTogether, TooWide
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:

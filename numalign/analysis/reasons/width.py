@@ -10,9 +10,9 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import Asked, Left, Names, held_by_own, left_to, own, too, what
-from numalign.analysis.reasons.facts import (
+from numalign.analysis.reasons.facts import Fact
+from numalign.analysis.reasons.width_facts import (
     Could,
-    Fact,
     FitOne,
     FitsOn,
     FitsToo,

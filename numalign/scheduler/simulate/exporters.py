@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from numalign.scheduler.kai.records import Record
 from numalign.scheduler.nrt.copy import Copy, copy_of
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.request import exclusive_containers
@@ -117,3 +120,35 @@ class Exporters:
         if not waiting:
             del self._on_the_way[machine.number]
         return newest
+
+    def observed(self, machine: SimulatedMachine, pods: Iterable[int]) -> dict[str, Record]:
+        """Say what pods of this scheduler took of each zone."""
+        layout = machine.kind.layout
+        running = [one for one in map(self._pods.__getitem__, pods) if one.state == "running"]
+        return {
+            one.pod.full_name: tuple(
+                [
+                    (zone.name, dict(zip(names, row, strict=True)))
+                    for zone, names, row in zip(layout.nrt.zones, layout.names, one.taken, strict=True)
+                ]
+            )
+            for one in running
+            if one.workload.workload.machine is None
+        }
+
+    def describes(self, machine: SimulatedMachine, only_exclusive: bool, *, shared: bool) -> bool:
+        """Tell whether what is published describes the pods that count: by their numbers, in place of a fingerprint.
+
+        Args:
+            machine: whose object it is.
+            only_exclusive: pods count that hold something of their own.
+            shared: the scheduler reads pods as others do, where those that have ended are gone.
+        """
+        counted = machine.counted
+        if shared:
+            counted = frozenset(one for one in counted if self._pods[one].state == "running")
+        if not counted or machine.kind.exporter.fingerprint == "none":
+            return False
+        if only_exclusive:
+            counted = self.exclusive(machine, counted)
+        return counted == machine.published.pods

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.scheduler.config import ExporterConfig
 from numalign.scheduler.node import ClusterNode
@@ -17,6 +18,7 @@ from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.record import Belief, Seen
 from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.workloads import PodRecord
 from numalign.values import NamedTuple
 
 NO_PODS: frozenset[int] = frozenset()
@@ -129,6 +131,13 @@ class SimulatedMachine:
     def start(self) -> Copy | None:
         """The object at the start; None: nobody publishes any."""
         return None if self.kind.exporter.mode == "none" else self.published.copy
+
+    def would_admit(self, pod: PodRecord) -> bool:
+        """Ask the kubelet what it would say now; the answer holds until the machine changes."""
+        answer = self.answers.get(pod.shape.number)
+        if answer is None:
+            answer = self.answers[pod.shape.number] = admission.admits(self.session, pod.pod)
+        return answer
 
     def charge(self, shape: Shape, sign: int) -> None:
         """Add a pod to the node-level use, or take it off."""

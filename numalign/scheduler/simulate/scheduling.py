@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 
-from numalign.kubelet import admission
 from numalign.scheduler import neighbours
 from numalign.scheduler.attempt import Judgement, attempt
-from numalign.scheduler.kai.records import Record
 from numalign.scheduler.record import Belief, KnownNode, PodEntry
 from numalign.scheduler.schedulers import SCHEDULERS, surroundings
 from numalign.scheduler.simulate import draws
@@ -53,8 +51,7 @@ class Scheduling:
         self._judge = Judge(config)
         self._waiting = WaitingPods()
         self._busy = False
-        self._attempts = 0
-        self._start = 0
+        self._attempts = self._start = 0
         self._log: list[int] = []
         """Machines that changed, in order."""
         self._doubted: set[int] = set()
@@ -124,8 +121,7 @@ class Scheduling:
         self._nominate(pod, None)
         self._refresh(pod.shape)
         kept_away = self._neighbourhood.kept_away(pod.pod)
-        audited = self._counts.audits(self._attempts)
-        if audited is not None:
+        if (audited := self._counts.audits(self._attempts)) is not None:
             self._audit(pod, audited, kept_away)
         chosen = self._choose(pod.shape, kept_away)
         if chosen is None:
@@ -159,10 +155,8 @@ class Scheduling:
 
     def _refresh(self, shape: Shape) -> None:
         """Judge the machines that changed since the shape's last attempt."""
-        if shape.judged[0] is None or len(self._log) - shape.read > len(self._machines):
-            changed: Iterable[int] = range(len(self._machines))
-        else:
-            changed = dict.fromkeys(self._log[shape.read :])
+        all_of_them = shape.judged[0] is None or len(self._log) - shape.read > len(self._machines)
+        changed = range(len(self._machines)) if all_of_them else dict.fromkeys(self._log[shape.read :])
         shape.read = len(self._log)
         for number in changed:
             shape.put(number, self._judge.judge(self._machines[number], shape))
@@ -182,7 +176,7 @@ class Scheduling:
             return
         place = draws.below(shape.fitting - len(without), self._settings.seed, "audit", self._attempts)
         machine = self._machines[shape.nth_fitting(place, without)]
-        self._counts.blocked(pod, machine, self._would_admit(machine, pod))
+        self._counts.blocked(pod, machine, machine.would_admit(pod))
 
     def _preempt(self, pod: PodRecord, kept_away: Container[int]) -> None:
         """Evict whom the scheduler evicts for a pod that no machine takes; it is tried again after its backoff."""
@@ -211,18 +205,11 @@ class Scheduling:
                 self._changed(one)
         pod.nominated = None if machine is None else machine.number
 
-    def _would_admit(self, machine: SimulatedMachine, pod: PodRecord) -> bool:
-        """Ask a machine's kubelet what it would say now; the answer holds until the machine changes."""
-        answer = machine.answers.get(pod.shape.number)
-        if answer is None:
-            answer = machine.answers[pod.shape.number] = admission.admits(machine.session, pod.pod)
-        return answer
-
     def _audit(self, pod: PodRecord, table: Table, without: Container[int]) -> None:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
             if judgement is not None and judgement.fits and machine.number not in without:
-                self._counts.audited(table, pod, machine, judgement.passed, self._would_admit(machine, pod))
+                self._counts.audited(table, pod, machine, judgement.passed, machine.would_admit(pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
@@ -232,13 +219,10 @@ class Scheduling:
         self._ranks[pod.shape.entry.priority] += 1
         self._settle(machine, pod, now)
         self._believe(machine, self._scheduler.bound(self._config, machine.belief, pod.entry))
-        self._counts.bound(machine, self._seen_at(machine), now)
+        sampled = machine.published.at if self._resync_s is None else machine.accepted_at
+        self._counts.bound(machine, sampled, now)
         self._changed(machine)
         self._agenda.add(now + self._bind_time, Kind.ADMISSION, machine.number, pod.number)
-
-    def _seen_at(self, machine: SimulatedMachine) -> int:
-        """Tell when what the scheduler reads of a machine was sampled."""
-        return machine.published.at if self._resync_s is None else machine.accepted_at
 
     def _settle(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Count a pod where it is bound, and try those again that it may help."""
@@ -285,28 +269,11 @@ class Scheduling:
     def visible(self, machine: SimulatedMachine, now: int) -> None:
         """Learn of an object that was published."""
         sample = machine.published = self._exporters.arrived(machine)
-        belief = self._scheduler.published(
-            self._config, machine.belief, sample.copy, lambda: self._observed(machine, sample.pods)
-        )
-        self._believe(machine, belief)
+        observed = partial(self._exporters.observed, machine, sample.pods)
+        self._believe(machine, self._scheduler.published(self._config, machine.belief, sample.copy, observed))
         if self._resync_s is None:  # else it is read after a resync
             self._changed(machine)
         self._wake(now)
-
-    def _observed(self, machine: SimulatedMachine, pods: Iterable[int]) -> dict[str, Record]:
-        """Say what pods of this scheduler took of each zone."""
-        layout = machine.kind.layout
-        running = [one for one in map(self._pods.__getitem__, pods) if one.state == "running"]
-        return {
-            one.pod.full_name: tuple(
-                [
-                    (zone.name, dict(zip(names, row, strict=True)))
-                    for zone, names, row in zip(layout.nrt.zones, layout.names, one.taken, strict=True)
-                ]
-            )
-            for one in running
-            if one.workload.workload.machine is None
-        }
 
     def resync(self, now: int) -> None:
         """Let one resync period of the cache end (O-7)."""
@@ -315,7 +282,7 @@ class Scheduling:
             belief = self._scheduler.resynced(
                 self._config,
                 machine.belief,
-                partial(self._describes, machine),
+                partial(self._exporters.describes, machine, shared=self._config.cache.informer == "Shared"),
                 partial(self._entries, machine),
             )
             if belief is not machine.belief:
@@ -329,14 +296,3 @@ class Scheduling:
     def _entries(self, machine: SimulatedMachine) -> list[PodEntry]:
         """Give the pods that the scheduler sees on a machine."""
         return [self._pods[one].entry for one in sorted(machine.counted)]
-
-    def _describes(self, machine: SimulatedMachine, only_exclusive: bool) -> bool:
-        """Tell whether what is published describes the pods that count: by their numbers, in place of a fingerprint."""
-        counted = machine.counted
-        if self._config.cache.informer == "Shared":
-            counted = frozenset(one for one in counted if self._pods[one].state == "running")
-        if not counted or machine.kind.exporter.fingerprint == "none":
-            return False
-        if only_exclusive:
-            counted = self._exporters.exclusive(machine, counted)
-        return counted == machine.published.pods

@@ -14,8 +14,9 @@ from numalign.model import machine_checks
 from numalign.model.document import values
 from numalign.model.machine import Device, Machine
 from numalign.model.path import FieldError, dotted, shown
+from numalign.sources.machine.devices import check_resource
 from numalign.sources.machine.regular import MAX_DEVICES
-from numalign.sources.machine.sections import check_resource, hugepages
+from numalign.sources.machine.sections import hugepages
 from numalign.values import NamedTuple
 
 Value = TypeVar("Value")

@@ -19,18 +19,8 @@ from numalign.model.document.values import amount, boolean, later, name
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
 from numalign.model.path import FieldError, Path, dotted, shown
 from numalign.sources.machine import bundled
-from numalign.sources.machine.sections import (
-    DEVICES,
-    HARDWARE,
-    LINKS,
-    NODE,
-    PREFERRED,
-    SUGGESTS,
-    UNNAMED,
-    UNSAID,
-    VERSION,
-    Link,
-)
+from numalign.sources.machine.devices import DEVICES, LINKS, PREFERRED, UNNAMED, UNSAID, Link
+from numalign.sources.machine.sections import HARDWARE, NODE, SUGGESTS, VERSION
 from numalign.store.reading import reading
 from numalign.values import NamedTuple
 

@@ -13,7 +13,8 @@ from numalign.model.document import choice, field, maybe, only, record
 from numalign.model.document.values import MAX_CPU, amount, integer, map_of
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.path import FieldError, shown
-from numalign.sources.machine.sections import MAX_NODES, RESOURCE, check_resource, hugepages
+from numalign.sources.machine.devices import RESOURCE, check_resource
+from numalign.sources.machine.sections import MAX_NODES, hugepages
 from numalign.values import NamedTuple
 
 NUMBERINGS = ("siblings-last", "siblings-adjacent", "interleaved")

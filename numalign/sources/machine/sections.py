@@ -13,12 +13,10 @@ from numalign.model.document import (
     NAME,
     NEEDED,
     Form,
-    anything,
     as_mapping,
     field,
     fixed,
     maybe,
-    nullable,
     only,
     read,
     record,
@@ -28,7 +26,6 @@ from numalign.model.document.values import (
     MAX_NODE_ID,
     amount,
     amount_of,
-    boolean,
     cpu_list,
     either,
     integer,
@@ -38,16 +35,12 @@ from numalign.model.document.values import (
     text,
     turned,
 )
-from numalign.model.machine import Device, NodeObject, NUMANode, Taint, Unit
+from numalign.model.machine import NodeObject, NUMANode, Taint, Unit
 from numalign.model.path import FieldError, shown, unfit
-from numalign.model.resources import NATIVE, is_hugepages
+from numalign.sources.machine.devices import NODE_ID, RESOURCE, check_resource
 
 MAX_NODES = 1024
 """As many as Linux can have."""
-_NOT_DEVICES = (*NATIVE, "pods", "storage")
-UNSAID: Final[tuple[int, ...]] = (MAX_NODE_ID + 1,)
-"""The nodes of a device that says none."""
-Link = tuple[str, str, int]
 
 
 # Parts
@@ -111,7 +104,6 @@ hugepages: Final[Form[Mapping[str, int]]] = Form(
         "additionalProperties": {"anyOf": [amount.schema, record(dict, field("pages", integer(0, MAX_BYTES))).schema]},
     },
 )
-NODE_ID: Final = integer(-MAX_NODE_ID, MAX_NODE_ID, "a NUMA node id")
 DISTANCES: Final = list_of(integer(0, 2**31, "a distance"), "a row of distances like [10, 21]")
 NUMA_NODE: Final = record(
     NUMANode,
@@ -175,94 +167,6 @@ HARDWARE: Final = (
     ),
 )
 """The sections that say what CPUs and memory there are."""
-
-
-# Devices
-
-
-def check_resource(resource: str) -> None:
-    """Check that a name can be an extended resource's.
-
-    Raises:
-        FieldError: it cannot.
-    """
-    domain, slash, rest = resource.partition("/")
-    if resource in _NOT_DEVICES or is_hugepages(resource) or not (slash and domain and rest):
-        raise FieldError((), 'expected the name of an extended resource like "nvidia.com/gpu"')
-
-
-RESOURCE: Final = {
-    "propertyNames": {NAME: "resource", "type": "string", "pattern": "^[^/]+/.+$", "not": {"pattern": "^hugepages-"}}
-}
-"""What a schema says of keys that are extended resources."""
-_DEVICE: Final = "a device like {id: gpu0, numaNodes: [0]}"
-
-
-def _device(*, label: str, numa_nodes: tuple[int, ...] | None, numa_node: int | None, unhealthy: bool) -> Device:
-    if numa_node is None:
-        return Device(label, numa_nodes, not unhealthy)
-    if numa_nodes != UNSAID:
-        raise FieldError(("numaNode",), "expected numaNode or numaNodes, got both")
-    return Device(label, (numa_node,), not unhealthy)
-
-
-def _parts_of(device: Device) -> Mapping[str, object]:
-    return {"label": device.id, "numa_nodes": device.numa_nodes, "numa_node": None, "unhealthy": not device.healthy}
-
-
-DEVICE: Final = either(
-    record(
-        _device,
-        field("id", name("a device id"), to="label", missing=f"expected {_DEVICE}, got no id"),
-        field(
-            "numaNodes",
-            nullable(list_of(NODE_ID, "a list of NUMA node ids, or null for no topology")),
-            UNSAID,
-            says="null: no topology. []: a topology without nodes. [-1]: an unknown node was passed on.",
-        ),
-        field("numaNode", NODE_ID, None),
-        field("unhealthy", boolean, False),
-        parts=_parts_of,
-        also={"not": {"required": ["numaNode", "numaNodes"]}},
-    ),
-    turned(name(_DEVICE), lambda label: Device(label, UNSAID), lambda device: device.id),
-)
-DEVICES: Final = map_of(
-    list_of(DEVICE, "a list of devices"), "a mapping of resources to devices", check_resource, RESOURCE
-)
-"""Resource -> list of devices (docs/rules/device-manager.md 1.3)."""
-
-
-_ID: Final = name("a device id")
-PREFERRED: Final = map_of(
-    list_of(list_of(_ID, "a list of device ids"), "a list of lists of device ids"),
-    "a mapping of resources to lists of device sets",
-)
-"""Resource -> list of lists of device ids."""
-
-
-def _link(value: object) -> Link:
-    listed = _TRIPLE.read(value)
-    if len(listed) != 3:
-        raise FieldError((), f"expected a link like [gpu0, gpu3, 2], got {len(listed)} elements")
-    one, other = (read(_ID, listed[end], (end,)) for end in (0, 1))
-    return one, other, read(_NUMBER, listed[2], (2,))
-
-
-_TRIPLE: Final = list_of(anything, "a link like [gpu0, gpu3, 2]")
-_NUMBER: Final = integer(1, 1024, "a number of links")
-_LINK: Final[Form[Link]] = Form(
-    _link,
-    list,
-    {"type": "array", "prefixItems": [_ID.schema, _ID.schema, _NUMBER.schema], "minItems": 3, "maxItems": 3},
-)
-_LINKS: Final = list_of(_LINK, "a list of links like [gpu0, gpu3, 2]")
-UNNAMED: Final = "\n"
-"""In place of the resource whose links they are; no key of a document can be this."""
-LINKS: Final[Form[Mapping[str, tuple[Link, ...]]]] = either(
-    map_of(_LINKS), turned(_LINKS, lambda listed: {UNNAMED: listed}, lambda known: known[UNNAMED])
-)
-"""Resource -> `[device, device, number]`s, or such a list alone."""
 
 
 # The rest

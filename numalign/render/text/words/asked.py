@@ -13,7 +13,7 @@ from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_c
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
-    from numalign.analysis.reasons import facts
+    from numalign.analysis.reasons import width_facts
     from numalign.analysis.reasons.asked import Asked, Best, Left, Place, Spread, Too
 
 SAME_NODES = "each resource on as few NUMA nodes as possible, and all resources on the same NUMA nodes"
@@ -133,7 +133,7 @@ def verb_text(verb: str, names: Sequence[str]) -> str:
     return verb if len(names) != 1 else f"{verb}s"
 
 
-def too_wide(one: facts.TooWide) -> str:
+def too_wide(one: width_facts.TooWide) -> str:
     """Say that one resource cannot be allocated in the way that the policy requires."""
     name, (what, s) = one.asked.resource, needs(one.asked, one.too)
     free = f"{f'Left after {names_text(one.after)}' if one.after else 'Free now'}: {each_node(name, one.had)}."
@@ -165,7 +165,7 @@ def _must(resource: str, left: Left) -> str:
     return f"{leave[0].upper()}{leave[1:]} on {nodes_text(left.nodes)}, which the container must use."
 
 
-def _used_together(one: facts.TooWide) -> str:
+def _used_together(one: width_facts.TooWide) -> str:
     """Say that a node with enough memory cannot be used alone, as memory of it is held together with other nodes'."""
     texts = []
     for nodes, own in one.bound[:MAX_NODES_NAMED]:
@@ -174,7 +174,7 @@ def _used_together(one: facts.TooWide) -> str:
     return "".join(texts)
 
 
-def _counted_too(one: facts.TooWide) -> str:
+def _counted_too(one: width_facts.TooWide) -> str:
     """Name what the kubelet counts when it looks how few nodes are enough, and withholds from pods; memory has none."""
     counts = [amount for _, amount in one.counted]
     where = nodes_text(sum(1 << node for node, _ in one.counted))
@@ -187,7 +187,7 @@ def _counted_too(one: facts.TooWide) -> str:
     return f"{'reserved CPUs' if one.asked.resource == CPU else 'unhealthy devices'} ({told})"
 
 
-def _at_most(one: facts.TooWide) -> str:
+def _at_most(one: width_facts.TooWide) -> str:
     """Add up what there is of CPUs at most with the one node that must take part: `At most 6 + 8 = 14 are free.`."""
     tied = [place for place in one.had.places if place.left]
     if len(tied) != 1 or one.width < 2 or one.asked.resource != CPU:
@@ -198,7 +198,7 @@ def _at_most(one: facts.TooWide) -> str:
     return f" At most {' + '.join(map(str, amounts))} = {most} are free there." if most < one.asked.amount else ""
 
 
-def fits_on(one: facts.FitsOn) -> str:
+def fits_on(one: width_facts.FitsOn) -> str:
     """Say on how few nodes a resource fits."""
     (what, s), most = needs(one.asked), amount_text(one.asked.resource, one.most)
     whose = "1 socket" if one.sockets == 1 else f"{one.sockets} sockets"
@@ -212,19 +212,19 @@ def _equal(had: Spread) -> bool:
     return len({one.total for one in had.places}) < 2
 
 
-def fits_too(one: facts.FitsToo) -> str:
+def fits_too(one: width_facts.FitsToo) -> str:
     """Say that something else fits one node."""
     what, s = needs(one.asked)
     return f"{what} fit{s} on 1 NUMA node."
 
 
-def fit_one(one: facts.FitOne) -> str:
+def fit_one(one: width_facts.FitOne) -> str:
     """Say what fits one node beside what takes several."""
     fit = f"{listed(one.resources)} {'fits' if len(one.resources) == 1 else 'fit'} on 1 NUMA node."
     return f"{fit} {one.policy} requires as many for {one.wide}, which needs at least {one.width}."
 
 
-def holders(one: facts.Holders) -> str:
+def holders(one: width_facts.Holders) -> str:
     """Say which sets of empty nodes hold enough of a resource."""
     masks, (what, s) = one.sets, needs(one.asked)
     common, some = reduce(and_, masks), reduce(or_, masks)
@@ -239,17 +239,17 @@ def holders(one: facts.Holders) -> str:
     return f"{few}: only on {' or '.join(texts)}{more}."
 
 
-def take_together(one: facts.TakeTogether) -> str:
+def take_together(one: width_facts.TakeTogether) -> str:
     """Say how many nodes resources take that have to come from the same ones."""
     return f"{listed(one.resources)} must come from the same NUMA nodes and need {one.width} together."
 
 
-def on_the_same(one: facts.OnTheSame) -> str:
+def on_the_same(one: width_facts.OnTheSame) -> str:
     """Say what the policy requires of resources that differ in width."""
     return f"{one.policy} requires {SAME_NODES}."
 
 
-def could(one: facts.Could) -> str:
+def could(one: width_facts.Could) -> str:
     """Say where a resource could be allocated alone."""
     if one.must is not None:
         return f"{asked_text(one.asked)}. {_must(one.asked.resource, one.must)}"
@@ -259,12 +259,12 @@ def could(one: facts.Could) -> str:
     return f"{what} any NUMA node." if one.nodes is None else f"{what} {nodes_text(one.nodes)} only."
 
 
-def never_meet(_: facts.NeverMeet) -> str:
+def never_meet(_: width_facts.NeverMeet) -> str:
     """Say that resources are not free on the same nodes."""
     return "Each resource is free somewhere, but not on the same NUMA nodes."
 
 
-def tied_by(one: facts.TiedBy) -> str:
+def tied_by(one: width_facts.TiedBy) -> str:
     """Say which node init containers' CPUs tie a container to."""
     left = one.left
     leave = left_text(left, amount_of(CPU, left.amount)) if left else "init containers leave CPUs"
@@ -272,7 +272,7 @@ def tied_by(one: facts.TiedBy) -> str:
     return f"{asked_text(one.asked)}. {text}"
 
 
-def not_there(one: facts.NotThere) -> str:
+def not_there(one: width_facts.NotThere) -> str:
     """Say that the node that has to be used cannot give a resource."""
     name, own = one.asked.resource, own_text(one.own, one.asked.resource)
     return f"{asked_text(one.asked)}: too few free on NUMA {one.node}{own} ({each_node(name, one.had)})"

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numalign.analysis.memory_together import Group
-    from numalign.analysis.reasons import facts
+    from numalign.analysis.reasons import facts, memory_facts
 
 MAX_PODS_NAMED = 3
 """How many pods are named that hold the memory of some nodes."""
 
 
-def memory_held(one: facts.MemoryHeld) -> str:
+def memory_held(one: memory_facts.MemoryHeld) -> str:
     """Say which nodes' memory is held, and by whom."""
     texts = list(map(_group, one.groups[:MAX_NODES_NAMED]))
     more = len(one.groups) - MAX_NODES_NAMED
@@ -45,12 +45,12 @@ def _rule(groups: Sequence[int]) -> str:
     return "The Memory Manager combines no NUMA node in single use with others."
 
 
-def one_node(one: facts.OneNode) -> str:
+def one_node(one: memory_facts.OneNode) -> str:
     """Say what the policy does where no nodes are bound to each other."""
     return f"{one.policy} takes all of it from 1 NUMA node."
 
 
-def has_to_fit(one: facts.HasToFit) -> str:
+def has_to_fit(one: memory_facts.HasToFit) -> str:
     """Say which nodes' memory may be used together, and how much of it is free."""
     places = []
     for mask, free in one.sets[:MAX_NODES_NAMED]:
@@ -60,13 +60,13 @@ def has_to_fit(one: facts.HasToFit) -> str:
     return f"The request must fit on {' or '.join(places)}{more}."
 
 
-def chosen_before(one: facts.ChosenBefore) -> str:
+def chosen_before(one: memory_facts.ChosenBefore) -> str:
     """Say that nodes had been chosen before the memory."""
     which = " or ".join(map(nodes_text, one.nodes[:MAX_NODES_NAMED])) or "Each of these"
     return f"{which} has enough, but the kubelet chose {nodes_text(one.chosen)} for all resources first."
 
 
-def too_many(one: facts.TooMany) -> str:
+def too_many(one: memory_facts.TooMany) -> str:
     """Say that nodes are more than a container needs; the kubelet takes memory from no more than that."""
     enough = "is" if one.width == 1 else "are"
     return (
@@ -75,7 +75,7 @@ def too_many(one: facts.TooMany) -> str:
     )
 
 
-def short_there(one: facts.ShortThere) -> str:
+def short_there(one: memory_facts.ShortThere) -> str:
     """Say what the nodes chosen for a container have of its memory."""
     held = listed([f"{name} holds {amount_text(one.resource, amount)}" for name, amount in one.own])
     return (
@@ -85,17 +85,17 @@ def short_there(one: facts.ShortThere) -> str:
     )
 
 
-def left_counts(_: facts.LeftCounts) -> str:
+def left_counts(_: memory_facts.LeftCounts) -> str:
     """Say where what init containers leave counts."""
     return "Memory that init containers leave does not count for the hints, only for the allocation."
 
 
-def looked_again(one: facts.LookedAgain) -> str:
+def looked_again(one: memory_facts.LookedAgain) -> str:
     """Say that the kubelet looks for other nodes."""
     return f"The kubelet looks for other NUMA nodes, with {nodes_text(one.chosen)} among them."
 
 
-def sum_too_large(one: facts.SumTooLarge) -> str:
+def sum_too_large(one: memory_facts.SumTooLarge) -> str:
     """Say what containers together request, and which of them request less already."""
     name = one.resource
     parts = " + ".join(f"{each} {amount_text(name, amount, up=True)}" for each, amount in one.parts)
@@ -107,13 +107,13 @@ def sum_too_large(one: facts.SumTooLarge) -> str:
     return f"{name}: {asked}, {amount_text(name, one.capacity)} on the machine{where}"
 
 
-def held_by_own(one: facts.HeldByOwn) -> str:
+def held_by_own(one: memory_facts.HeldByOwn) -> str:
     """Say which earlier containers of the pod hold some of it."""
     held = listed([f"{name} {amount_text(one.resource, amount)} on {nodes_text(at)}" for name, amount, at in one.held])
     return f"{one.resource}: earlier containers of this pod hold some ({held})"
 
 
-def left_by_init(one: facts.LeftByInit) -> str:
+def left_by_init(one: memory_facts.LeftByInit) -> str:
     """Say what init containers leave of one resource, and what follows; the sum, where it does not do."""
     left, free, nodes, name = one.left, one.free, nodes_text(one.left.nodes), one.resource
     leave = left_text(left, amount_of(name, left.amount))
