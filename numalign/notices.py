@@ -79,6 +79,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "no-driver": ("note", None),  # only drivers publish devices
     "claim-cpus-doubtful": ("warning", None),  # the slices do not hold more
     "trace-made": ("note", None),  # what the trace omits is assumed, and the message says how
+    "trace-volumes": ("note", None),  # their objects are in no trace
     "trace-passed-over": ("note", None),  # such rows use nothing
     # Earlier kubelets.
     "history-gate": ("note", None),  # numalign assumes what the release needs

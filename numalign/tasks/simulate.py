@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
+from numalign.model.words import few_of
 from numalign.results.cluster import NOT_DONE, NamedRun, SimulateResult
 from numalign.tasks.parallel import Done, Engine, as_done
 from numalign.values import NamedTuple
@@ -259,7 +260,16 @@ def _load(request: SimulateRequest, overrides: Overrides) -> _Loaded:
         check_nodes(fleet, request.cluster)
     seed = fleet.scheduler.seed if given is None else given
     trace, notices = _trace(request, given)
-    return _Loaded(fleet, trace, seed, (*found, *notices))
+    return _Loaded(fleet, trace, seed, (*found, *notices, *_volumes(trace, request.trace)))
+
+
+def _volumes(trace: tuple[Workload, ...], where: str) -> Iterator[Notice]:
+    """Name what kube-scheduler looks at and a trace cannot say; workloads of one template are looked at once."""
+    from numalign.scheduler.neighbours import not_judged
+
+    names = {one.name for one in {id(one.pod): one for one in trace}.values() if any(not_judged(one.pod))}
+    if names:
+        yield Notice("trace-volumes", f"not checked: volumes of {few_of(sorted(names), 3)}", where)
 
 
 def _overridden(request: SimulateRequest, overrides: Overrides, seed: int | None) -> Built:

@@ -245,3 +245,16 @@ def test_an_interrupt_ends_several_processes_and_prints_the_report_so_far(tmp_pa
     assert process.returncode == 130
     assert "seed=6: failed: interrupted before it was done" in out
     assert err == ""
+
+
+def test_volumes_are_named_as_not_checked(tmp_path: Path) -> None:
+    containers = [{"name": "c", "image": "x"}]
+    spec = {"containers": containers, "volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "db"}}]}
+    (tmp_path / "pod.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    )
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text(json.dumps({"t": 0, "name": "db", "pod_file": "pod.json"}) + "\n")
+    done = in_process("simulate", *INPUTS[:2], "--trace", str(trace), "--runs", "aware")
+    assert done.status == 0
+    assert "not checked: volumes of db" in done.err
