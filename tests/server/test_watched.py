@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 
@@ -18,7 +16,7 @@ from numalign.server.watched import WatchedNodes
 from numalign.sources.cluster.dump import Dump
 from numalign.sources.cluster.watch import Cluster
 from numalign.tasks.cluster import ClusterRequest, load_objects
-from tests.cli.running import ENVIRONMENT, ROOT
+from tests.cli.running import in_process
 from tests.server.nodes import NODES, POD
 from tests.server.test_serve_process import CLUSTER, WAIT, Server, serving
 from tests.sources.cluster.list_watch import APIServer, listening, node
@@ -129,6 +127,11 @@ def test_the_server_watches_a_cluster() -> None:
         assert b"numalign_nodes 1\n" in server.ask("/metrics")[1]
 
 
+def test_a_variable_for_the_exporter_s_watch_is_not_the_server_s() -> None:
+    done = in_process("serve", "--cluster", CLUSTER, "--stdio", env={"NUMALIGN_WATCH": "1"}, stdin=b'{"nodes": true}\n')
+    assert done.json == {"nodes": ["node-0", "node-1"]}
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -141,8 +144,6 @@ def test_the_server_watches_a_cluster() -> None:
     ids=str,
 )
 def test_what_cannot_be_watched(flags: tuple[str, ...], said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "numalign", "serve", *flags], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    done = in_process("serve", *flags)
+    assert done.status == 2
+    assert said in " ".join(done.err.split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from numalign.cli.cluster_options import allow_outside_option, pool_options, with_kubelet
-from numalign.cli.options import flag, kubelet_options
+from numalign.cli.options import OwnFlag, flag, kubelet_options
 from numalign.cli.stderr import tell
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
@@ -35,7 +35,7 @@ FIRST_SECONDS: Final = 60.0
     metavar="FILE",
     help="cluster file, kubectl dump, snapshot or folder",
 )
-@flag("--watch", metavar="WHERE", help="in-cluster, or URL of kubectl proxy: watch the cluster")
+@flag("--watch", cls=OwnFlag, metavar="WHERE", help="in-cluster, or URL of kubectl proxy: watch the cluster")
 @pool_options
 @allow_outside_option
 @kubelet_options

@@ -112,6 +112,8 @@ def get(server: Server, path: str, query: Mapping[str, str]) -> Data:
                 body += piece
                 if len(body) > MAX_PAGE:
                     raise APIError(f"a page is larger than {MAX_PAGE >> 20} MiB")
+            if response.length:
+                raise APIError("the connection ended within a page, or the page took too long")
         return _object(body)
 
 

@@ -124,6 +124,8 @@ class Mirror:
                 self._pause = max(start + 1 - monotonic(), 0.0)
             except APIError as error:
                 self._failed(error)
+            except Exception as error:  # whatever it is, a watch goes on: what is known would else stay for ever
+                self._failed(APIError(f"bug: {error!r:.200}"))
             stop.wait(self._pause)
 
     def _failed(self, error: APIError) -> None:

@@ -200,6 +200,22 @@ def test_a_forgotten_history_is_listed_anew() -> None:
         until(lambda: known(cluster) == truth(server))
 
 
+def test_a_bug_ends_no_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = filled()
+    with watching(server) as (cluster, said):
+        take, calls = watch.Mirror._take, count()
+
+        def broken(mirror: watch.Mirror, event: Mapping[str, object]) -> None:
+            if next(calls) == 3:
+                raise ZeroDivisionError
+            take(mirror, event)
+
+        monkeypatch.setattr(watch.Mirror, "_take", broken)
+        server.put("Pod", pod("new"))
+        until(lambda: next(calls) > 9 and known(cluster) == truth(server))
+        assert "bug: ZeroDivisionError()" in [one["error"] for one in said]
+
+
 def test_an_object_that_cannot_be_read_is_named_and_others_are_known() -> None:
     server = filled(2)
     broken: Object = {**node("broken"), "status": {"allocatable": {"cpu": "many"}}}
