@@ -78,5 +78,5 @@ class CrashError(StartError):
     """
 
     def __init__(self, pod: str, message: str) -> None:
-        super().__init__(f"the kubelet would crash or hang at pod {pod}, which comes before: {message}")
+        super().__init__(f'the kubelet would crash or hang at an earlier pod, {pod}: "{message}"')
         self.pod = pod

@@ -231,7 +231,7 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
     if result.stage not in _FATAL:
         return ()
     code, advice = _FATAL[result.stage]
-    return (Notice(code, f"{advice}: {result.message}", pod.name),)
+    return (Notice(code, f'{advice}: "{result.message}"', pod.name),)
 
 
 _ADVICE = {

@@ -84,7 +84,7 @@ def _unequal(node: Node, demand: PodDemand | ContainerDemand, path: str, contain
         " and ".join(name for name, _, width in found if (width == most) == is_wide) for is_wide in (True, False)
     )
     yield Finding(
-        f"restricted and single-numa-node always reject this on {node.machine.name}: {needs}",
+        f"restricted and single-numa-node always reject this on {node.machine.name}. {needs}",
         f"lower {wide} to fit on {least} NUMA node{'s' * (least > 1)}, raise {narrow} to need {most}, or split the "
         "container",
         path,

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from numalign.model import quantity
 from numalign.model.apiserver import amount
-from numalign.model.path import child
+from numalign.model.path import child, shown
 from numalign.model.quantity import QuantityError
 from numalign.values import NamedTuple
 
@@ -318,16 +318,3 @@ def mended(value: object) -> str:
     """Say which quantity a text such as `2GB` means; empty: it means none."""
     meant = quantity.mended(value) if isinstance(value, str) else None
     return f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
-
-
-def shown(value: object) -> str:
-    """Name a value of a YAML or JSON document in a message."""
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, str):
-        return f'"{value}"' if len(value) <= 60 else f'"{value[:60]}…"'
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return "a huge number" if isinstance(value, int) and abs(value) >= 10**60 else str(value)

@@ -12,10 +12,10 @@ from typing import Final
 
 from numalign.model.apiserver import amount, amounts
 from numalign.model.apiserver.defaulting import containers_of
-from numalign.model.apiserver.types import Problem, misfits, shown
+from numalign.model.apiserver.types import Problem, misfits
 from numalign.model.apiserver.validation_placing import is_key, labels, placing
 from numalign.model.apiserver.validation_pod_level import claims, pod_level
-from numalign.model.path import child
+from numalign.model.path import child, shown
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
 from numalign.model.resources import (

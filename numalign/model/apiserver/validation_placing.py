@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from numalign.model.apiserver.types import Problem, shown
-from numalign.model.path import child
+from numalign.model.apiserver.types import Problem
+from numalign.model.path import child, shown
 from numalign.model.pod import Manifest
 from numalign.model.resources import is_label, is_qualified, is_subdomain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from numalign.model.apiserver import amount, amounts
-from numalign.model.apiserver.types import Problem, shown
-from numalign.model.path import child
+from numalign.model.apiserver.types import Problem
+from numalign.model.path import child, shown
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, canonical, from_int
 from numalign.model.resources import CPU, MEMORY, is_hugepages, is_label, is_subdomain

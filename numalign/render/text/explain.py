@@ -11,7 +11,7 @@ from numalign.analysis.reasons.order import Told, key
 from numalign.analysis.reasons.refusal import in_short
 from numalign.errors import CrashError
 from numalign.model.resources import CPU
-from numalign.model.words import few_of
+from numalign.model.words import few_of, sentence
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
 from numalign.render.text.admit import header, machine_line
 from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
@@ -82,7 +82,7 @@ def start_document(machine: Machine, origin: str, error: StartError, check: str)
 
 def _no_kubelet(error: StartError) -> Iterator[Block]:
     if isinstance(error, CrashError):
-        yield Note(error.message, "bad")
+        yield Note(sentence(error.message), "bad")
         yield Paragraph("For the reason, run:", 2)
         return
     yield Note("The kubelet does not start with these settings on this machine. No pod runs.", "bad")

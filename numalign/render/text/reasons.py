@@ -226,13 +226,12 @@ def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iter
     which, one = listed(list(map(str, numbers))), len(numbers) == 1
     verb = f"Fix {which} affects" if one else f"Fixes {which} affect"
     files = {number: stale_files(change, config) for number, change in enumerate(changes, start=1)}
-    delete = [
-        f"delete {listed(names)} in the root directory of the kubelet{f' (fix {number})' * (not one)}, "
-        for number, names in files.items()
-        if names
-    ]
     yield f"{verb} every pod of the node: drain the node, stop the kubelet,"
-    yield f"change its configuration, {''.join(delete)}start the kubelet."
+    yield "change its configuration, start the kubelet."
+    for number, names in files.items():
+        if names:
+            start = "the start" if one else f"the start with fix {number}"
+            yield f"Before {start}, delete {listed(names)} in the root directory of the kubelet."
 
 
 def stale_files(change: WayOut, config: KubeletConfig) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from numalign.model.apiserver.types import shown, unexpanded
-from numalign.model.path import child
+from numalign.model.apiserver.types import unexpanded
+from numalign.model.path import child, shown
 from numalign.sources.pods.roles import Fields, Step, is_role
 
 _COUNTS: Final = ("replicas", "numReplicas", "parallelism", "count", "numOfHosts", "instances")
