@@ -14,9 +14,10 @@ REMEDIES = ("; fix: ", "; hint: ", "; allowed: ")
 
 def parted(message: str) -> list[str]:
     """Part a message: what is wrong, then each thing to do, which standard error gives a line of its own."""
+    parts = [message]
     for mark in REMEDIES:
-        message = message.replace(mark, f"\0{mark[2:]}")
-    return message.split("\0")
+        parts = [piece for part in parts for piece in part.replace(mark, f"{mark}{mark[2:]}").split(mark)]
+    return parts
 
 
 class Notice(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.test_golden import GOLDEN
 
 MAX_LINE = 120
 OWN_WORDS = re.compile(
-    r"(?<=: )(runtime error|the kubelet would not start|the kubelet's own reading of this machine fails): .*"
+    r"(?<=: )\"?(runtime error|the kubelet would not start|the kubelet's own reading of this machine fails): .*"
 )
 """What the kubelet says."""
 PATH = re.compile(r"\S*/[\w.+-]*/\S*")
@@ -72,3 +73,12 @@ def test_what_is_said_of_wrong_input(words: tuple[str, ...]) -> None:
     assert done.status != 0
     assert done.err
     assert too_long(done.err) == []
+
+
+@pytest.mark.parametrize("sign", ["\n", "\0", "\r", "\u2028", "\x1b[2J"], ids=ascii)
+def test_a_sign_in_a_value_begins_no_line(sign: str, tmp_path: Path) -> None:
+    file = tmp_path / "kubelet.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": f"Kubelet{sign}Configuration"}))
+    done = in_process("config", "check", file, "-m", "figure-1")
+    assert done.status == 2
+    assert all(line.startswith(("error: ", "fix: ")) for line in done.err.splitlines()), done.err
