@@ -6,6 +6,8 @@ Text is the Linux list form, `0-3,8`. Inside numalign sets are always ints; text
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from numalign.model.gotext import quote
@@ -103,6 +105,11 @@ def ids(members: int) -> Iterator[int]:
 def node_mask(numa: int) -> NUMAMask:
     """Return the mask of one NUMA node; of a negative id, which has no place in a mask, that of none."""
     return 1 << numa if numa >= 0 else 0
+
+
+def union(sets: Iterable[int]) -> int:
+    """Return what is in any of several sets."""
+    return reduce(or_, sets, 0)
 
 
 def from_ids(members: Iterable[int]) -> int:

@@ -12,7 +12,7 @@ from numalign.analysis.verify.compare import Judged, Machine, Plan, Verdict, all
 from numalign.errors import HostError, InputError
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.memory.state import STATIC
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import format_set, union
 from numalign.results.node import ProcessResult, VerifyResult
 from numalign.tasks.status import findings, open_node
 
@@ -33,6 +33,7 @@ def verify(
     kubelet: KubeletRequest,
     *,
     host_root: str | None = None,
+    interval: float = 0.0,
     deep: bool = False,
 ) -> VerifyResult:
     """Read a node's plan, measure the node, compare.
@@ -42,6 +43,7 @@ def verify(
         machine: a machine by name, in place of the source's own.
         kubelet: settings over those that were found.
         host_root: the tree that stands for the host, where it is not the source of the plan.
+        interval: seconds between two readings of what runs on the live host; 0: one reading.
         deep: count the pages of every process.
 
     Raises:
@@ -59,11 +61,11 @@ def verify(
         raise InputError("has a plan, but no processes; fix: add --host-root DIR", request.source)
     plans = {(plan.uid, plan.container): plan for plan in _plans(there)}
     devices = (device for plan in plans.values() for held in plan.holding.devices for device in held.ids)
-    observed = observe(tree, facts, devices, deep=deep)
+    observed = observe(tree, facts, devices, interval=interval, deep=deep)
     if not observed.groups and not observed.others:
         raise HostError(f"nothing is measurable: {'; '.join(observed.left_out)}", opened.on.origin)
     names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
-    judged = _judged(plans, observed, _machine(there.node.machine), there, names)
+    judged, told = _judged(plans, observed, _machine(there.node.machine), there, names)
     ended = _ended(there, judged)
     shown = [one for one in judged if (one.plan.uid, one.plan.container) not in ended]
     return VerifyResult(
@@ -71,7 +73,7 @@ def verify(
         origin=opened.on.origin,
         containers=tuple(sorted(shown, key=lambda one: (one.plan.pod, one.plan.container))),
         ended=len(ended),
-        host_allowed=allowed_everywhere(plans, observed),
+        host_allowed=allowed_everywhere(plans, observed, told),
         left_out=observed.left_out,
         unknown=facts.unknown,
         findings=tuple(findings(opened)),
@@ -112,10 +114,9 @@ def _plan(there: Session, uid: str, pod: str, container: ContainerDemand) -> Pla
 
 def _judged(
     plans: dict[Key, Plan], observed: Observed, machine: Machine, there: Session, names: Mapping[str, str]
-) -> list[Judged]:
-    exclusive = 0
-    for plan in plans.values():
-        exclusive |= plan.cpus or 0 if plan.exclusive else 0
+) -> tuple[list[Judged], set[int]]:
+    """Judge the containers, and name the processes that take CPUs of others."""
+    exclusive = union(plan.cpus or 0 for plan in plans.values() if plan.exclusive)
     groups: dict[Key, Group] = {}
     for group in observed.groups:
         if group.sandbox:
@@ -126,11 +127,13 @@ def _judged(
             plans[key] = _unlisted(there, groups[key], names.get(group.uid, group.uid), named=bool(group.name))
     renamed = observed._replace(groups=tuple(groups.values()))
     found = {key: judge(plan, groups.get(key), machine, renamed, exclusive) for key, plan in plans.items()}
-    for plan, finding in intruders(plans, renamed):
+    told = set()
+    for plan, pid, finding in intruders(plans, renamed):
         key = (plan.uid, plan.container)
+        told.add(pid)
         found[key] = found[key]._replace(findings=(*found[key].findings, finding))
     # What neither holds anything nor runs is nobody's business: a container of a pod that is not there yet.
-    return [one for one in found.values() if one.group is not None or one.plan.holding != NOTHING]
+    return [one for one in found.values() if one.group is not None or one.plan.holding != NOTHING], told
 
 
 def _ended(there: Session, judged: Iterable[Judged]) -> set[Key]:

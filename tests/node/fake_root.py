@@ -186,6 +186,7 @@ class FakeRoot:
         numa_maps: str = "",
         name: str = "a (b) c",
         flags: int = 0,
+        ticks: int = 0,
     ) -> int:
         """Run a process; returns its id."""
         pid = self._next_pid
@@ -195,7 +196,7 @@ class FakeRoot:
             place = f"proc/{pid}/task/{pid + number}"
             status = f"Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}\nMems_allowed_list:\t{mems}\n"
             self.write(f"{place}/status", status)
-            fields = ["S", *["0"] * 5, str(flags), *["0"] * 29, str(last), *["0"] * 13]
+            fields = ["S", *["0"] * 5, str(flags), *["0"] * 4, str(ticks), *["0"] * 24, str(last), *["0"] * 13]
             self.write(f"{place}/stat", f"{pid + number} ({name}) {' '.join(fields)}\n")
             self._next_pid += 1
         (self.root / f"proc/{pid}/stat").write_text((self.root / f"proc/{pid}/task/{pid}/stat").read_text())

@@ -15,7 +15,10 @@ import pytest
 
 from numalign.analysis.verify.observed import hugetlb_stat, numa_stat, own_pages
 from numalign.model.cpuset import format_set, from_ids
-from tests.cli.running import Done, in_process
+from numalign.sources.node import observe
+from numalign.sources.node.facts import NodeFacts
+from numalign.sources.tree.folder import FolderTree
+from tests.cli.running import ROOT, Done, in_process
 from tests.kubelet.state_nodes import STATE
 from tests.node.fake_root import DRIVERS, RUNTIMES, FakeContainer, FakeRoot, Layout
 from tests.schemas import strictly
@@ -203,15 +206,57 @@ def test_what_is_not_as_planned_is_found(case: str, tmp_path: Path) -> None:
     assert done.status == int(verdict == "drifted")
 
 
-def test_an_intruder_was_seen_on_somebody_elses_cpus(tmp_path: Path) -> None:
-    root = running(tmp_path, FakeContainer(UIDS["db"], "exporter", "0-31", "0", threads=("0-31",), last_cpu=3))
-    root.process(("0-31",), "0-31", last_cpu=9)
+def test_of_one_reading_who_is_bound_to_somebody_elses_cpus_is_an_intruder(tmp_path: Path) -> None:
+    root = running(tmp_path)
+    root.process(("9",), "9", name="stress")
+    root.process(("0-31",), "0-31", last_cpu=9, ticks=1000)
 
     done = verify(tmp_path)
 
-    assert found(done, "net/dpdk/fwd") == ["intruder"]
+    [one] = [one for each in done.json["containers"] for one in each["findings"]]
     assert found(done, "ml/train/main") == ["intruder"]
+    assert "(stress) of the host is bound to CPU 9, exclusive to this container" in one["message"]
+    assert done.json["hostProcessesAllowed"] == 1
     assert verdicts(done)["ml/train/main"] == "unknown"
+
+
+def test_of_two_readings_who_ran_there_is_an_intruder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = running(tmp_path)
+    busy = root.process(("0-31",), "0-31", last_cpu=9, name="agent", ticks=7)
+    root.process(("0-31",), "0-31", last_cpu=9, name="asleep", ticks=7)
+    stat = tmp_path / f"proc/{busy}/task/{busy}/stat"
+    waited = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        stat.write_text(stat.read_text().replace(" 7 ", " 8 "))
+
+    monkeypatch.setattr(observe.time, "sleep", sleep)
+    monkeypatch.setattr(FolderTree, "live", True)
+    facts = NodeFacts("here")
+    seen = observe.observe(FolderTree(str(tmp_path)), facts, (), interval=2.5)
+
+    assert waited == [2.5]
+    assert [one.name for one in seen.others if any(thread.ran for thread in one.threads)] == ["agent"]
+
+
+RECORDED = {
+    "clean": [("default/hog-node", "intruder")],
+    "drifted": [
+        ("default/dev-node", "mems-differ"),
+        ("default/hog-node", "cpuset-differs"),
+        ("default/hog-node", "intruder"),
+    ],
+}
+"""What was done by hand on a real node of 16 CPUs, a process of the host bound to CPU 2 among it."""
+
+
+@pytest.mark.parametrize("state", RECORDED)
+def test_of_a_real_node_is_told_what_was_done_to_it_and_nothing_else(state: str) -> None:
+    done = verify(ROOT / f"tests/live/vm-2n-drift/{state}.snapshot.tar.xz")
+
+    assert [(one["pod"], two["code"]) for one in done.json["containers"] for two in one["findings"]] == RECORDED[state]
+    assert done.json["hostProcessesAllowed"] == 19
 
 
 def test_containers_of_one_pod_share_cpus_and_are_no_intruders(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from numalign.analysis import Verdict as PlannedVerdict
 from numalign.analysis.alignment import Alignment
 from numalign.analysis.holding import Holding
-from numalign.analysis.verify.observed import Group, Observed, Thread
-from numalign.model.cpuset import format_set, ids
+from numalign.analysis.verify.observed import Group, Observed, Process
+from numalign.model.cpuset import format_set, from_ids, ids, union
 from numalign.model.words import few_of
 from numalign.values import NamedTuple
 
@@ -133,14 +133,15 @@ def _cpus(plan: Plan, group: Group, observed: Observed, exclusive: int) -> Itera
 
 
 def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
-    """W-7: a program may narrow its threads' sets, never widen them."""
+    """W-7: a program may narrow its threads' sets, never widen them; what its folder allows is told of the folder."""
     if plan.cpus is None:
         return
+    allowed = plan.cpus | (group.cpus or group.effective_cpus or 0)
     outside = [
         (process.pid, thread)
         for process in group.processes
         for thread in process.threads
-        if thread.cpus & ~plan.cpus & machine.online
+        if thread.cpus & ~allowed & machine.online
     ]
     if outside:
         pid, first = outside[0]
@@ -201,54 +202,55 @@ def _devices(plan: Plan, observed: Observed) -> Iterator[Deviation]:
                 yield Deviation("irq-elsewhere", False, "/proc/irq", text)
 
 
-def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, Deviation]]:
-    """Find who runs on CPUs that are somebody else's own (W-8): allowed there, and last seen there.
+def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, int, Deviation]]:
+    """Find who takes CPUs that are somebody else's own: it ran there, or it may run nowhere else (W-8).
 
     Args:
         plans: (pod UID, container) -> plan.
         observed: everything that was measured.
+
+    Yields:
+        Whose CPUs, the process, and what to say of it.
     """
-    owners = _owners(plans)
-    if not owners:
-        return
-    planned = {key: plan.cpus or 0 for key, plan in plans.items()}
+    owners = {cpu: plan for plan in plans.values() if plan.exclusive for cpu in ids(plan.cpus or 0)}
+    exclusive = from_ids(owners)
     for group in observed.groups:
-        own = planned.get((group.uid, group.name), 0)
-        for process in group.processes:
-            for thread in process.threads:
-                owner = owners.get(thread.last_cpu)
-                if owner and not own >> thread.last_cpu & 1 and _is_foreign(owner, group) and _allowed(thread):
-                    who = f"thread {thread.tid} of container {group.name or group.id[:12]}"
-                    yield owner, _intrusion(who, thread, process.pid)
+        plan = plans.get((group.uid, group.name))
+        foreign = exclusive & ~(plan.cpus or 0 if plan else 0)
+        who = f"of container {group.name or group.id[:12]}"
+        for process in group.processes if not group.sandbox else ():
+            yield from _intrusion(process, who, foreign, owners)
     for process in observed.others:
-        for thread in process.threads:
-            owner = owners.get(thread.last_cpu)
-            if owner and not process.bound and _allowed(thread):
-                yield owner, _intrusion(f"thread {thread.tid} of a host process", thread, process.pid)
+        if not process.kernel:
+            yield from _intrusion(process, "of the host", exclusive, owners)
 
 
-def allowed_everywhere(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> int:
-    """Count the host's processes that are merely allowed on exclusive CPUs: told in one line (W-8)."""
-    exclusive = 0
-    for plan in plans.values():
-        exclusive |= plan.cpus or 0 if plan.exclusive else 0
+def _intrusion(
+    process: Process, who: str, foreign: int, owners: Mapping[int, Plan]
+) -> Iterator[tuple[Plan, int, Deviation]]:
+    bound = union(thread.cpus for thread in process.threads if not thread.cpus & ~foreign)
+    ran = union(1 << thread.last_cpu for thread in process.threads if thread.ran and thread.last_cpu >= 0) & foreign
+    if not bound and not ran:
+        return
+    name = f" ({process.name})" if process.name else ""
+    taken = [*ids(bound | ran)]
+    owner = owners[taken[0]]
+    cpus = f"CPU{'s' * (len(taken) > 1)} {format_set(bound | ran)}"
+    whose = "this container" if all(owners[cpu] is owner for cpu in taken) else "this container and others"
+    text = f"process {process.pid}{name} {who} {'is bound to' if bound else 'ran on'} {cpus}, exclusive to {whose}"
+    yield owner, process.pid, Deviation("intruder", False, f"/proc/{process.pid}/task", text)
+
+
+def allowed_everywhere(plans: Mapping[tuple[str, str], Plan], observed: Observed, found: Collection[int]) -> int:
+    """Count the host's processes that are merely allowed on exclusive CPUs: told in one line (W-8).
+
+    Args:
+        plans: (pod UID, container) -> plan.
+        observed: everything that was measured.
+        found: processes that are told by themselves.
+    """
+    exclusive = union(plan.cpus or 0 for plan in plans.values() if plan.exclusive)
     return sum(
-        not process.bound and any(thread.cpus & exclusive for thread in process.threads) for process in observed.others
+        not process.kernel and process.pid not in found and any(one.cpus & exclusive for one in process.threads)
+        for process in observed.others
     )
-
-
-def _owners(plans: Mapping[tuple[str, str], Plan]) -> dict[int, Plan]:
-    return {cpu: plan for plan in plans.values() if plan.exclusive for cpu in ids(plan.cpus or 0)}
-
-
-def _is_foreign(owner: Plan, group: Group) -> bool:
-    return (owner.uid, owner.container) != (group.uid, group.name) and not group.sandbox
-
-
-def _allowed(thread: Thread) -> bool:
-    return bool(thread.cpus >> thread.last_cpu & 1) if thread.last_cpu >= 0 else False
-
-
-def _intrusion(who: str, thread: Thread, pid: int) -> Deviation:
-    text = f"{who} ran on CPU {thread.last_cpu}, which is exclusive to this container"
-    return Deviation("intruder", False, f"/proc/{pid}/task/{thread.tid}/stat", text)

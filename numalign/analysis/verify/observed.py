@@ -21,6 +21,8 @@ class Thread(NamedTuple):
     """NUMA nodes it may have memory from (`Mems_allowed_list`), as a mask."""
     last_cpu: int
     """Where it was seen last; -1: not known."""
+    ran: bool = False
+    """Its CPU time grew between two readings; of one reading nobody knows."""
 
 
 class Process(NamedTuple):
@@ -30,8 +32,10 @@ class Process(NamedTuple):
     threads: tuple[Thread, ...]
     pages: Mapping[int, int] | None = None
     """NUMA node -> bytes of its own memory (W-13); None: not counted."""
-    bound: bool = False
-    """A thread of the kernel that is bound to its CPUs: not judged."""
+    name: str = ""
+    """Of its program; empty: not known."""
+    kernel: bool = False
+    """A thread of the kernel: nobody can move it, so it is not judged."""
 
 
 class Group(NamedTuple):

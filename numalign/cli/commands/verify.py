@@ -49,6 +49,14 @@ PROCESS_VIEW = View[ProcessResult](
 @flag("--host-root", metavar="DIR", help="tree that stands for the host's /")
 @flag("--pid", type=int, metavar="N", help="judge this process without a plan")
 @flag("--self", "own", is_flag=True, help="judge the container in which numalign runs")
+@flag(
+    "--interval",
+    type=click.FloatRange(0, 60),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="time between two looks at what runs; 0: one look",
+)
 @flag("--deep", is_flag=True, help="count the pages of every process, as root")
 @machine_option(without="that of the node")
 @kubelet_options
@@ -69,6 +77,7 @@ def command(
     host_root: str | None,
     pid: int | None,
     own: bool,
+    interval: float,
     deep: bool,
     machine: str | None,
     kubelet: KubeletRequest,
@@ -83,7 +92,6 @@ def command(
     \b
     Examples:
       numalign verify --node worker-1.tar.xz
-      numalign verify --self
       numalign verify -o prometheus > /var/lib/node_exporter/numalign.prom
 
     Exit status: 0 as planned, 1 a container fails --fail-on, 3 the node is unreadable.
@@ -100,7 +108,8 @@ def command(
         source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
         if not os.path.isdir(source):
             raise HostError("no kubelet on this host; fix: add --node SOURCE", source)
-    result = task.verify(NodeRequest(source, node_name, beside), machine, kubelet, host_root=host_root, deep=deep)
+    asked = NodeRequest(source, node_name, beside)
+    result = task.verify(asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep)
     tell(result.notices)
     if not quiet:
         show(VIEW, result, output)

@@ -26,6 +26,17 @@ STYLES: dict[Verdict, Style] = {
 }
 
 
+_FIXES = {
+    "cpuset-differs": "restart the kubelet: it writes the planned cpusets again",
+    "mems-differ": "restart the kubelet: it writes the planned cpusets again",
+    "thread-outside": "let the program choose among the planned CPUs",
+    "memory-remote": "restart the container: its memory then comes from the planned NUMA nodes",
+    "device-moved": "restart the device plugin, then the pod",
+    "intruder": "move it with taskset -a -p, or set CPUAffinity= in its systemd unit",
+    "missing-cpu": "put the CPU online, or drain the node and delete cpu_manager_state",
+}
+"""Finding -> what to do; `waiting` ends by itself, and the kubelet plans no interrupts."""
+
 _COUNTED = {"none": "shared and as planned"}
 """What a verdict is called where containers are counted."""
 
@@ -41,6 +52,8 @@ def verify_document(result: VerifyResult, *, wide: bool = False) -> Document:
     parts += [Paragraph(), Table(COLUMNS, tuple([_row(one) for one in shown]))]
     details = [line for one in shown for line in _details(one)]
     parts += [Paragraph(), *details] if details else []
+    found = dict.fromkeys(finding.code for one in shown for finding in one.findings)
+    parts += [Paragraph(f"fix: {text}", 2) for text in dict.fromkeys(_FIXES[one] for one in found if one in _FIXES)]
     if result.ended:
         text = (
             "init containers have ended; their pods keep"
@@ -51,7 +64,7 @@ def verify_document(result: VerifyResult, *, wide: bool = False) -> Document:
     if result.host_allowed:
         parts += [
             Note(f"{result.host_allowed} host processes may run on exclusive CPUs.", "dim"),
-            Paragraph("fix: isolcpus or CPUAffinity", 2),
+            Paragraph("fix: kernel parameter isolcpus, or CPUAffinity= of systemd", 2),
         ]
     return [*parts, *findings_parts(result.findings, "")]
 

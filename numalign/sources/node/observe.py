@@ -14,29 +14,35 @@ from numalign.model import cpuset
 from numalign.sources.node import cgroups
 from numalign.sources.node.containers import Identity, identities
 from numalign.sources.node.facts import NodeFacts
-from numalign.sources.node.processes import other_processes, process_of
+from numalign.sources.node.processes import cpu_times, other_processes, process_of
 from numalign.sources.tree.folder import Tree
 
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NVIDIA = "proc/driver/nvidia/gpus"
 
 
-def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool = False) -> Observed:
+def observe(
+    tree: Tree, facts: NodeFacts, devices: Iterable[str], *, interval: float = 0.0, deep: bool = False
+) -> Observed:
     """Measure what runs on a node.
 
     Args:
         tree: the host, or what stands for it.
         facts: what is known of the node, for the containers' names.
         devices: ids of the devices that somebody holds.
+        interval: seconds between two readings of what runs; 0, or where the tree is not the live host: one reading.
         deep: count the pages of every process; needs the rights to look into them.
     """
+    before = cpu_times(tree) if tree.live and interval else {}
+    if before:
+        time.sleep(interval)
     kind = cgroups.version(tree)
     left_out = [] if kind else ["control groups: /sys/fs/cgroup is missing or not readable"]
     found = list(cgroups.folders(tree, kind)) if kind else []
     names = identities(tree, (one.id for one in found), facts.containers)
-    groups = [_group(tree, one, kind, names.get(one.id), deep=deep) for one in found]
+    groups = [_group(tree, one, kind, names.get(one.id), before, deep=deep) for one in found]
     known = {process.pid for group in groups for process in group.processes}
-    rest = tuple(other_processes(tree, known))
+    rest = tuple(other_processes(tree, known, before))
     if not rest and not known:
         left_out.append("processes: /proc is missing or not readable")
     if deep and groups and not any(process.pages for group in groups for process in group.processes):
@@ -53,8 +59,10 @@ def observe(tree: Tree, facts: NodeFacts, devices: Iterable[str], *, deep: bool 
     )
 
 
-def _group(tree: Tree, found: cgroups.Folder, kind: int, who: Identity | None, *, deep: bool) -> Group:
-    processes = [one for pid in found.pids if (one := process_of(tree, pid, deep=deep)) is not None]
+def _group(
+    tree: Tree, found: cgroups.Folder, kind: int, who: Identity | None, before: Mapping[int, int], *, deep: bool
+) -> Group:
+    processes = [one for pid in found.pids if (one := process_of(tree, pid, before, deep=deep)) is not None]
     effective = "effective" if kind == 2 else ""
     return Group(
         uid=found.uid,
@@ -84,7 +92,7 @@ def _is_pause(tree: Tree, pids: tuple[int, ...]) -> bool:
 
 def one_process(tree: Tree, pid: int) -> Process | None:
     """Measure one process by itself."""
-    return process_of(tree, pid, deep=True)
+    return process_of(tree, pid, {}, deep=True)
 
 
 def addresses_of(tree: Tree, devices: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from numalign.analysis.verify.observed import Process, Thread, own_pages
@@ -46,29 +46,51 @@ _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD of a process's flags."""
 
 
-def process_of(tree: Tree, pid: int, *, deep: bool = False) -> Process | None:
+def process_of(tree: Tree, pid: int, before: Mapping[int, int], *, deep: bool = False) -> Process | None:
     """Read one process; None: it is gone, which is no news (W-5).
 
     Args:
         tree: with /proc in it.
         pid: the process.
+        before: what `cpu_times` gave a while ago; empty: this is the only reading.
         deep: count its pages.
     """
-    try:
-        tids = [int(name) for name in tree.names(f"proc/{pid}/task") if name.isdecimal()]
-    except OSError:
-        return None
-    threads = tuple(found for tid in tids if (found := thread(tree, pid, tid)) is not None)
+    threads = tuple(found for tid in _numbers(tree, f"proc/{pid}/task") if (found := thread(tree, pid, tid, before)))
     if not threads:
         return None
-    pages = None
+    pages, name, flags = None, "", 0
     if deep:
         with suppress(OSError):
             pages = own_pages(tree.read(f"proc/{pid}/numa_maps"))
-    return Process(pid, threads, pages, _bound(tree, pid, threads))
+    with suppress(OSError):
+        stat = tree.read(f"proc/{pid}/stat")
+        name, flags = stat.partition("(")[2].rpartition(")")[0], _field(stat, 9)
+    return Process(pid, threads, pages, name if name != "-" else "", flags > 0 and bool(flags & _KERNEL_THREAD))
 
 
-def thread(tree: Tree, pid: int, tid: int) -> Thread | None:
+def cpu_times(tree: Tree) -> dict[int, int]:
+    """Read how long each thread of the node has run: its id -> ticks in user and kernel mode."""
+    found = {}
+    for pid in _numbers(tree, "proc"):
+        for tid in _numbers(tree, f"proc/{pid}/task"):
+            with suppress(OSError):
+                found[tid] = _ticks(tree.read(f"proc/{pid}/task/{tid}/stat"))
+    return found
+
+
+def _numbers(tree: Tree, folder: str) -> list[int]:
+    """Name the numbers in a folder of /proc; of one that is gone there are none."""
+    try:
+        return [int(name) for name in tree.names(folder) if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _ticks(stat: str) -> int:
+    return _field(stat, 14) + _field(stat, 15)
+
+
+def thread(tree: Tree, pid: int, tid: int, before: Mapping[int, int]) -> Thread | None:
     """Read one thread; None: it is gone."""
     try:
         status = tree.read(f"proc/{pid}/task/{tid}/status")
@@ -79,7 +101,8 @@ def thread(tree: Tree, pid: int, tid: int) -> Thread | None:
     for match in _ALLOWED.finditer(status):
         with suppress(cpuset.CPUSetError):
             sets[match[1]] = cpuset.parse(match[2])
-    return Thread(tid, sets.get("Cpus", 0), sets.get("Mems", 0), _field(stat, 39))
+    ran = bool(before) and _ticks(stat) > before.get(tid, 0)
+    return Thread(tid, sets.get("Cpus", 0), sets.get("Mems", 0), _field(stat, 39), ran)
 
 
 def _field(stat: str, number: int) -> int:
@@ -91,24 +114,8 @@ def _field(stat: str, number: int) -> int:
         return -1
 
 
-def _bound(tree: Tree, pid: int, threads: tuple[Thread, ...]) -> bool:
-    """Tell whether it is a kernel thread that is bound to its CPUs."""
-    if len(threads) != 1:
-        return False
-    with suppress(OSError):
-        flags = _field(tree.read(f"proc/{pid}/stat"), 9)
-        return flags > 0 and bool(flags & _KERNEL_THREAD) and threads[0].cpus.bit_count() == 1
-    return False
-
-
-def other_processes(tree: Tree, known: Collection[int]) -> Iterator[Process]:
+def other_processes(tree: Tree, known: Collection[int], before: Mapping[int, int]) -> Iterator[Process]:
     """Yield the processes that are not among those known."""
-    try:
-        names = tree.names("proc")
-    except OSError:
-        return
-    for name in names:
-        if name.isdecimal() and int(name) not in known:
-            found = process_of(tree, int(name))
-            if found is not None:
-                yield found
+    for pid in _numbers(tree, "proc"):
+        if pid not in known and (found := process_of(tree, pid, before)) is not None:
+            yield found

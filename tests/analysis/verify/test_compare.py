@@ -194,11 +194,15 @@ PLANS = {
 
 
 def seen_by(*groups: Group, others: tuple[Process, ...] = ()) -> list[tuple[str, str]]:
-    """(whose CPUs, who) of each intruder."""
+    """(whose CPUs, who and how) of each intruder."""
     return [
-        (owner.uid, one.message.partition(" ran on")[0])
-        for owner, one in intruders(PLANS, observed(*groups, others=others))
+        (owner.uid, one.message.partition(", exclusive")[0])
+        for owner, _, one in intruders(PLANS, observed(*groups, others=others))
     ]
+
+
+def ran(cpus: str, last_cpu: int) -> Thread:
+    return thread(cpus, last_cpu)._replace(ran=True)
 
 
 def running(uid: str, name: str, *threads: Thread, **changes: Any) -> Group:
@@ -206,14 +210,29 @@ def running(uid: str, name: str, *threads: Thread, **changes: Any) -> Group:
 
 
 INTRUDERS = [
-    ("on its own", running("u", "a", thread("0-1", 0)), []),
-    ("on somebody else's", running("v", "b", thread("0-5", 0)), [("u", "thread 7 of container b")]),
-    ("it may not any more", running("v", "b", thread("4-5", 0)), []),
-    ("nobody saw it", running("v", "b", thread("0-5", -1)), []),
-    ("in the pool", running("v", "b", thread("0-7", 6)), []),
-    ("a container that nobody planned", running("x", "y", thread("0-5", 4)), [("v", "thread 7 of container y")]),
-    ("one without a name", running("x", "", thread("0-5", 4)), [("v", f"thread 7 of container {'c' * 12}")]),
-    ("a sandbox", running("x", "", thread("0-5", 4), sandbox=True), []),
+    ("on its own", running("u", "a", ran("0-1", 0)), []),
+    ("on somebody else's", running("v", "b", ran("0-5", 0)), [("u", "process 3 of container b ran on CPU 0")]),
+    ("it sleeps", running("v", "b", thread("0-5", 0)), []),
+    ("nobody saw it", running("v", "b", ran("0-5", -1)), []),
+    ("in the pool", running("v", "b", ran("0-7", 6)), []),
+    (
+        "bound, and asleep",
+        running("v", "b", thread("0-1", 0)),
+        [("u", "process 3 of container b is bound to CPUs 0-1")],
+    ),
+    ("bound to its own", running("v", "b", thread("5", 5)), []),
+    (
+        "several threads are one line",
+        running("v", "b", ran("0-7", 0), ran("0-7", 1), thread("0-7", 1)),
+        [("u", "process 3 of container b ran on CPUs 0-1")],
+    ),
+    (
+        "a container that nobody planned",
+        running("x", "y", ran("0-5", 4)),
+        [("v", "process 3 of container y ran on CPU 4")],
+    ),
+    ("one without a name", running("x", "", ran("0-5", 4)), [("v", f"process 3 of container {'c' * 12} ran on CPU 4")]),
+    ("a sandbox", running("x", "", ran("0-5", 4), sandbox=True), []),
 ]
 
 
@@ -223,26 +242,31 @@ def test_who_runs_on_somebody_else_s_cpus(one: Group, said: list[tuple[str, str]
 
 
 def test_processes_of_the_host() -> None:
-    host = [Process(5, (thread("0-7", 0),)), Process(6, (thread("0-7", 0),), bound=True), Process(8, (thread("2", 0),))]
+    host = (
+        Process(5, (ran("0-7", 0),), name="stress"),
+        Process(6, (ran("0", 0),), kernel=True),
+        Process(7, (thread("0-7", 0),)),
+        Process(8, (thread("2", 2),)),
+    )
 
-    assert seen_by(others=tuple(host)) == [("u", "thread 7 of a host process")]
-    assert allowed_everywhere(PLANS, observed(others=tuple(host))) == 1
+    assert seen_by(others=host) == [("u", "process 5 (stress) of the host ran on CPU 0")]
+    assert allowed_everywhere(PLANS, observed(others=host), {5}) == 1
     several = Process(9, (thread("6"), thread("5-6")))
-    assert allowed_everywhere(PLANS, observed(others=(several, Process(4, (thread("2"),))))) == 1
-    assert list(intruders({("w", "c"): PLANS["w", "c"]}, observed(others=tuple(host)))) == []
+    assert allowed_everywhere(PLANS, observed(others=(several, Process(4, (thread("2"),)))), ()) == 1
+    assert list(intruders({("w", "c"): PLANS["w", "c"]}, observed(others=host))) == []
 
 
-def test_an_intrusion_is_told_with_its_file() -> None:
-    [(owner, one)] = intruders(PLANS, observed(running("v", "b", thread("0-5", 1))))
+def test_an_intrusion_is_told_once_with_its_file() -> None:
+    [(owner, pid, one)] = intruders(PLANS, observed(others=(Process(3, (ran("0-7", 4), ran("0-7", 1))),)))
 
-    assert owner == PLANS[OWN]
+    assert (owner, pid) == (PLANS[OWN], 3)
     assert one == Deviation(
         "intruder",
         False,
-        "/proc/3/task/7/stat",
-        "thread 7 of container b ran on CPU 1, which is exclusive to this container",
+        "/proc/3/task",
+        "process 3 of the host ran on CPUs 1,4, exclusive to this container and others",
     )
 
 
 def test_containers_of_a_pod_have_plans_of_their_own() -> None:
-    assert seen_by(running("u", "other", thread("0-1", 0))) == [("u", "thread 7 of container other")]
+    assert seen_by(running("u", "other", ran("0-1", 0))) == [("u", "process 3 of container other is bound to CPUs 0-1")]
