@@ -215,11 +215,11 @@ def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = Fal
         if started and outcome.admit:
             session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
         yield outcome
-        if outcome.stage in _FATAL:
+        if outcome.stage in FATAL:
             return
 
 
-_FATAL = {
+FATAL = {
     "panic": ("kubelet-panic", "the kubelet would crash in this call, so no later pod is tried"),
     "hang": ("kubelet-hang", "the kubelet would never come back from this call, so no later pod is tried"),
 }
@@ -228,9 +228,9 @@ _FATAL = {
 
 def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
     """Warn where the kubelet itself does not survive the call."""
-    if result.stage not in _FATAL:
+    if result.stage not in FATAL:
         return ()
-    code, advice = _FATAL[result.stage]
+    code, advice = FATAL[result.stage]
     return (Notice(code, f'{advice}: "{result.message}"', pod.name),)
 
 

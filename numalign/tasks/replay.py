@@ -49,6 +49,8 @@ class _Run:
         self._pods: dict[str, tuple[Pod, PodDemand]] = {}
         self._hints: dict[str, Mapping[str, TopologyHint]] = {}
         self._running: set[tuple[str, str]] = set()
+        self._written = self.state.device
+        """What the device file says: it is written when a container gets devices, and only then (41)."""
         self.ended = False
 
     def take(self, step: Step) -> bool:
@@ -64,6 +66,7 @@ class _Run:
         self.names[demand.uid] = step.name
         self._pods[step.name] = step.pod, demand
         self.state, result = twin.admit(self.node, self.state, demand)
+        self._write_devices(demand.uid)
         if result.stage == "hang":
             return False
         self.state = twin.collect(self.node, self.state)
@@ -82,9 +85,15 @@ class _Run:
             self._running = {one for one in self._running if one[0] != uid}
         else:
             self.state, errors = twin.start_containers(self.node, self.state, uid)
+            self._write_devices(uid)
             if demand is not None and uid in self.state.pods:
                 self._running |= {(uid, one.name) for one in demand.containers if one.kind != "init"}
         self.done.append(StepResult(_shared_pool(self.node, self.state), start_errors=errors))
+
+    def _write_devices(self, uid: str) -> None:
+        held, written = self.state.device.holdings.get(uid), self._written.holdings.get(uid)
+        if held is not None and held != written:
+            self._written = self.state.device
 
     def _restart(self, how: Restart) -> bool:
         from numalign.kubelet.start.restart import restart
@@ -100,18 +109,20 @@ class _Run:
         try:
             if how.config_error:
                 raise StartError(how.config_error)
-            again = restart(setup, self.node, self.state, pods, registered=how.registered, running=self._running)
+            files = self.state._replace(states=(self._written, *self.state.states[1:]))
+            again = restart(setup, self.node, files, pods, registered=how.registered, running=self._running)
         except StartError as error:
             self.done.append(StepResult(None, start_error=error.message))
             self.ended = True
             return True
-        self.setup, self.node, self.state = setup, again.node, again.state
+        self.setup, (self.node, self.state, *_) = setup, again.there
+        self._written = again.stale.device
         come = []
         for one in again.pods:
             if one.result.stage == "hang":
                 return False
             self._hints[one.demand.uid] = one.result.hints
-            come.append((one.pod.name, _admission(again.node, one.after, one.demand, one.pod.qos, one.result)))
+            come.append((one.pod.name, _admission(self.node, one.after, one.demand, one.pod.qos, one.result)))
             self.ended = self.ended or one.result.stage == "panic"
         self._running = {one for one in self._running if one[0] in self.state.pods}
         self.done.append(StepResult(_shared_pool(self.node, self.state), readmitted=tuple(come)))

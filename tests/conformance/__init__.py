@@ -43,8 +43,6 @@ FAMILIES = (
 )
 
 NOT_COVERED: dict[str, str] = {
-    "o-restart-2-0146": "blocks overlap, so the order of Go's map decides whether it starts (memory-manager 52)",
-    "o-light-restart-plrm-2-0070": "why the kubelet rejects pod p3 at the restart is not understood yet",
 }
 """Case id -> why it is not covered yet. Empty: everything is."""
 

@@ -170,6 +170,11 @@ def _largest(on_node: Sequence[int], nodes: NUMAMask) -> tuple[int, ...]:
     return tuple(accumulate(sorted(counts, reverse=True)))
 
 
+def unregistered(resource: Resource) -> Resource:
+    """Return a resource whose plugin has not registered yet: nobody tells where its devices are, or that they work."""
+    return _resource([Device(one.id, None, healthy=False) for one in resource.devices], 0, None, ())
+
+
 def with_hints_everywhere(manager: DeviceManager) -> DeviceManager:
     """Let hints be made of all NUMA nodes, as up to 1.35 (docs/rules/device-manager.md 4.1)."""
     return manager._replace(

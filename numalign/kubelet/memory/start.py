@@ -28,6 +28,9 @@ from numalign.model.resources import MEMORY, hugepages
 from numalign.values import NamedTuple
 
 
+OTHER_STATE: Final = "[memorymanager] the expected machine state is different from the real one"
+
+
 class Table(NamedTuple):
     """One resource of one node, in bytes (docs/rules/memory-manager.md 1)."""
 
@@ -158,7 +161,7 @@ def validate_state(
         return initial_state(manager)
     fresh = replay(manager, entries)
     if not _same(manager, machine_state, fresh):
-        raise StartError("[memorymanager] the expected machine state is different from the real one")
+        raise StartError(OTHER_STATE)
     return _restored(manager, machine_state, entries)
 
 

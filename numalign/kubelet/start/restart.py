@@ -6,17 +6,19 @@ says is running needs no devices from a plugin; then what no active pod holds is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from numalign.errors import StartError
 from numalign.kubelet import node as twin
+from numalign.kubelet.admission import FATAL, Outcome, Session, admit, open_session
 from numalign.kubelet.cpu import checkpoint as cpu_file
-from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device import checkpoint as device_file
-from numalign.kubelet.device.state import device_ids
+from numalign.kubelet.device.state import device_ids, unregistered
+from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
-from numalign.kubelet.memory.start import Table
+from numalign.kubelet.memory.start import OTHER_STATE, Table
 from numalign.kubelet.memory.state import Block
-from numalign.kubelet.node import AdmitResult, Node, NodeState
+from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import POD_ENTRIES_GATE, restore_cpu, restore_memory
@@ -26,22 +28,14 @@ from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 
-class Readmitted(NamedTuple):
-    """One pod that came again."""
-
-    pod: Pod
-    demand: PodDemand
-    result: AdmitResult
-    after: NodeState
-    """The node behind its admission."""
-
-
 class Restarted(NamedTuple):
     """A kubelet that came up again."""
 
-    node: Node
-    state: NodeState
-    pods: tuple[Readmitted, ...]
+    there: Session
+    pods: tuple[Outcome, ...]
+    """Of those that came again, in order; none after one that the kubelet does not survive."""
+    stale: NodeState
+    """What pods hold before anything is collected."""
 
 
 def restart(
@@ -53,12 +47,12 @@ def restart(
     registered: Collection[str] | None = None,
     running: Collection[tuple[str, str]] = (),
 ) -> Restarted:
-    """Stop a kubelet and start it with what its three files say.
+    """Stop a kubelet and start it with what its three files say; only the managers decide.
 
     Args:
         setup: the machine, settings and release from then on.
         node: the kubelet before.
-        state: what pods hold.
+        state: what its files say pods hold.
         pods: those that come again, in order.
         registered: resources whose plugins are back before the first pod comes; None: all.
         running: (pod UID, container) of those that the runtime says are running.
@@ -66,35 +60,84 @@ def restart(
     Raises:
         StartError: the kubelet does not come up.
     """
+    up = come_up(setup, node, state, fit_check=False)
+    come = tuple(readmit(up, pods, registered=registered, running=running))
+    now = come[-1].then if come else up
+    stale = now.state if not come else _uncollected(come[-1])
+    over = tuple(uid for uid in holders(stale) if uid not in stale.pods)
+    ready = up._replace(state=twin.collect(up.node, stale._replace(leftovers=over)), pods=now.pods)
+    return Restarted(ready, come, stale)
+
+
+def come_up(setup: Setup, node: Node, state: NodeState, *, fit_check: bool = True) -> Session:
+    """Start a kubelet with what another one's files say; no pod has come yet.
+
+    Where the order of a Go map decides whether it comes up (docs/rules/memory-manager.md 52), it does not.
+
+    Args:
+        setup: the machine, settings and release from then on.
+        node: the kubelet before.
+        state: what its files say pods hold.
+        fit_check: judge the node as a whole after the managers.
+
+    Raises:
+        StartError: the kubelet does not come up.
+    """
     entries = list(_device_entries(node, state))
-    full = _with_held(setup, entries)
-    early = full._replace(machine=full.machine._replace(devices=_back(full.machine.devices, registered)))
-    waiting, _ = twin.start(early)
-    waiting = _told_running(waiting, frozenset(running))
-    now = NodeState(
+    session = open_session(_with_held(setup, entries), fit_check=fit_check)
+    memory = _memory_checkpoint(node, state)
+    restored = NodeState(
         (
-            device_file.restore(waiting.device, entries),
-            restore_cpu(waiting, cpu_file.write(cpu_file.sealed(_cpu_checkpoint(node, state)))),
-            restore_memory(waiting, memory_file.write(memory_file.sealed(_memory_checkpoint(node, state)))),
+            device_file.restore(session.node.device, entries),
+            restore_cpu(session.node, cpu_file.write(cpu_file.sealed(_cpu_checkpoint(node, state)))),
+            restore_memory(session.node, memory_file.write(memory_file.sealed(memory))),
         )
     )
-    come = []
+    if memory_file.overlapping_groups(memory):
+        raise StartError(f"start memory manager error: {OTHER_STATE}")
+    return session._replace(state=restored)
+
+
+def readmit(
+    up: Session,
+    pods: Sequence[Pod],
+    *,
+    registered: Collection[str] | None = None,
+    running: Collection[tuple[str, str]] = (),
+) -> Iterator[Outcome]:
+    """Admit the pods of a kubelet that came up: one after another, each beside all that its files say.
+
+    Args:
+        up: the kubelet with what its files say.
+        pods: those that come again, in order.
+        registered: resources whose plugins are back before the first pod comes; None: all.
+        running: (pod UID, container) of those that the runtime says are running.
+    """
+    (provider, manager), *others = up.node.topology.providers
+    told = manager._replace(
+        running=frozenset(running),
+        resources={
+            name: known if registered is None or name in registered else unregistered(known)
+            for name, known in manager.resources.items()
+        },
+    )
+    topology = up.node.topology._replace(providers=((provider, told), *others))
+    waiting = up._replace(
+        node=up.node._replace(topology=topology),
+        state=up.state._replace(pods={}, leftovers=()),
+        pods=ActivePods(),
+    )
     for pod in pods:
-        read, demand = waiting.read_pod(pod)
-        now, result = twin.admit(waiting, now, demand)
-        now = now._replace(leftovers=())
-        come.append(Readmitted(read, demand, result, now))
-        if result.stage in ("panic", "hang"):
-            break
-    ready, _ = twin.start(full)
-    over = tuple(uid for uid in holders(now) if uid not in now.pods)
-    return Restarted(ready, twin.collect(ready, now._replace(leftovers=over)), tuple(come))
+        outcome = admit(waiting, pod)
+        yield outcome
+        if outcome.stage in FATAL:
+            return
+        waiting = outcome.then._replace(state=_uncollected(outcome))
 
 
-def _told_running(node: Node, running: frozenset[tuple[str, str]]) -> Node:
-    (provider, manager), *others = node.topology.providers
-    topology = node.topology._replace(providers=((provider, manager._replace(running=running)), *others))
-    return node._replace(topology=topology)
+def _uncollected(outcome: Outcome) -> NodeState:
+    """What the next pod finds: a rejected pod is gone, what it holds is not."""
+    return outcome.after._replace(pods=outcome.then.state.pods, leftovers=())
 
 
 def _device_entries(node: Node, state: NodeState) -> Iterator[device_file.DeviceEntry]:
@@ -115,18 +158,6 @@ def _with_held(setup: Setup, entries: Sequence[device_file.DeviceEntry]) -> Setu
         there += [Device(name, None, healthy=False) for name in entry.nodes if name not in names]
     machine = setup.machine._replace(devices={resource: tuple(known) for resource, known in devices.items()})
     return setup._replace(machine=machine)
-
-
-def _back(
-    devices: Mapping[str, tuple[Device, ...]], registered: Collection[str] | None
-) -> dict[str, tuple[Device, ...]]:
-    """Leave the devices without health and place whose plugin has not registered yet."""
-    return {
-        resource: known
-        if registered is None or resource in registered
-        else tuple([Device(one.id, None, healthy=False) for one in known])
-        for resource, known in devices.items()
-    }
 
 
 def _cpu_checkpoint(node: Node, state: NodeState) -> cpu_file.CPUCheckpoint:

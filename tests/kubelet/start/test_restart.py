@@ -62,8 +62,8 @@ def test_running_pods_keep_what_they_hold() -> None:
     again = restart(setup(), node, state, pods)
 
     assert [one.result.admit for one in again.pods] == [True, True]
-    assert again.state.cpu == state.cpu._replace(reuse_uid=again.state.cpu.reuse_uid)
-    assert again.state.device.holdings == state.device.holdings
+    assert again.there.state.cpu == state.cpu._replace(reuse_uid=again.there.state.cpu.reuse_uid)
+    assert again.there.state.device.holdings == state.device.holdings
 
 
 def test_full_cores_are_compared_with_the_whole_request_though_the_pod_has_its_own() -> None:
@@ -72,7 +72,7 @@ def test_full_cores_are_compared_with_the_whole_request_though_the_pod_has_its_o
 
     (one,) = again.pods
     assert (one.result.admit, one.result.reason) == (False, "SMTAlignmentError")
-    assert again.state.cpu.assignments == {}  # what it held is free in the end
+    assert again.there.state.cpu.assignments == {}  # what it held is free in the end
 
 
 def test_a_running_container_needs_no_device_of_a_plugin_that_is_not_back() -> None:
@@ -89,7 +89,7 @@ def test_a_pod_that_does_not_come_again_leaves_nothing() -> None:
     pods = pod("a", 2), pod("b", 2)
     node, state = node_with(*pods)
 
-    assert list(restart(setup(), node, state, pods[1:]).state.cpu.assignments) == ["b"]
+    assert list(restart(setup(), node, state, pods[1:]).there.state.cpu.assignments) == ["b"]
 
 
 def test_a_kubelet_with_other_settings_does_not_come_up() -> None:
