@@ -10,6 +10,7 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.compare.table import Left
     from numalign.analysis.compare.upgrade import TriedDifference
+    from numalign.analysis.node.restart import Restart
     from numalign.analysis.refusal import Refusal
     from numalign.errors import Notice
     from numalign.kubelet.releases.release import Change
@@ -150,10 +151,15 @@ class UpgradeResult(NamedTuple):
     upgrades: tuple[PodUpgrade, ...]
     """Pod by pod, what the newer version changes; empty where one of them does not start."""
     differences: tuple[TriedDifference, ...]
+    restart: Restart | None
+    """What the upgrade of a node where these pods run does to them; None: a version does not start, or is history."""
     notices: tuple[Notice, ...]
 
     @property
     def worse(self) -> bool:
-        """Tell whether the newer version is worse for anybody: it does not start, or a pod gets less."""
+        """Tell whether the newer version is worse for anybody: it does not start, or a pod gets less or is rejected."""
         stops = bool(self.newer.error) and not self.older.error
-        return stops or any(upgrade.worse for upgrade in self.upgrades)
+        rejects = self.restart is not None and (
+            bool(self.restart.start_error) or not all(one.when for one in self.restart.rejected)
+        )
+        return stops or rejects or any(upgrade.worse for upgrade in self.upgrades)

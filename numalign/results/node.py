@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numalign.analysis.config.check import ConfigReport
     from numalign.analysis.holding import Holding
     from numalign.analysis.node.finding import NodeFinding
+    from numalign.analysis.node.restart import Restart
     from numalign.analysis.node.room import Room
     from numalign.analysis.verify.compare import Judged, Verdict
     from numalign.errors import Notice
@@ -95,6 +96,8 @@ class StatusResult(NamedTuple):
     """The words of the kubelet if it started now with these files; empty: it comes up, or its words are not known."""
     remedy: str
     """What to do about all that stops it, in order; empty: it comes up."""
+    restart: Restart | None
+    """What a restart does to the pods that run; None: it does not come up, or has no files."""
     findings: tuple[NodeFinding, ...]
     unknown: tuple[str, ...]
     notices: tuple[Notice, ...]
@@ -154,6 +157,8 @@ class NodeCheck(NamedTuple):
     """What would stop the kubelet there, in its words; empty: nothing, or its words are not known."""
     remedy: str
     """What to do about all that stops it, in order; empty: it comes up."""
+    restart: Restart | None
+    """What a restart does to the pods that run; None: it does not come up, or has no files."""
     findings: tuple[NodeFinding, ...]
 
     @property

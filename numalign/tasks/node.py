@@ -101,7 +101,36 @@ def load_facts(request: NodeRequest) -> NodeFacts:
 
     found = read_beside(request.beside, request.node_name)
     containers = {**facts.containers, **of_statuses(found.objects)}
-    return facts._replace(pods=found.pods, containers=containers, notices=(*facts.notices, *found.notices))
+    return facts._replace(
+        pods=found.pods, coming=found.coming, containers=containers, notices=(*facts.notices, *found.notices)
+    )
+
+
+def kept_files(source: str, machine: str | None, kubelet: KubeletRequest) -> tuple[LoadedSetup, NodeFacts] | None:
+    """Read of a state of our own what its kubelet's files would say; None: it is something else."""
+    from numalign.tasks.requests import KubeletRequest
+
+    kept = kept_node(source, None, KubeletRequest())
+    if kept is None:
+        return None
+    from numalign.kubelet.start.restart import written
+    from numalign.sources.node.facts import NodeFacts
+
+    on, there = kept.on, kept.there
+    files = written(there.node, there.state)
+    facts = NodeFacts(source, files=files, pods=there.pods, in_order=True)
+    return _kept_setup(on, source, machine, kubelet), facts
+
+
+def _kept_setup(on: LoadedSetup, source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedSetup:
+    """Return a kept node's setup, with what is said by name over it."""
+    if machine is None and not kubelet.settings and kubelet.config is None and kubelet.version is None:
+        return on
+    given = None if kubelet.config else on.setup.config
+    over = kubelet if kubelet.version else kubelet._replace(version=version_text(on.setup.kubelet.version))
+    base = on.setup.base
+    on = setup_on(load_machine(machine).machine if machine else on.setup.machine, source, over, given)
+    return on._replace(setup=on.setup._replace(base=base if given else on.setup.base))
 
 
 def kept_node(source: str, machine: str | None, kubelet: KubeletRequest) -> LoadedNode | None:
@@ -117,14 +146,8 @@ def kept_node(source: str, machine: str | None, kubelet: KubeletRequest) -> Load
     if found is None:
         return None
     on, there = found
-    if machine is None and not kubelet.settings and kubelet.config is None and kubelet.version is None:
-        return LoadedNode(on, there, None)
-    given = None if kubelet.config else on.setup.config
-    over = kubelet if kubelet.version else kubelet._replace(version=version_text(on.setup.kubelet.version))
-    base = on.setup.base
-    on = setup_on(load_machine(machine).machine if machine else on.setup.machine, source, over, given)
-    on = on._replace(setup=on.setup._replace(base=base if given else on.setup.base))
-    return LoadedNode(on, take_over(on.setup, there), None)
+    asked = _kept_setup(on, source, machine, kubelet)
+    return LoadedNode(asked, there if asked is on else take_over(asked.setup, there), None)
 
 
 def node_setup(facts: NodeFacts, machine: str | None, kubelet: KubeletRequest) -> LoadedSetup:

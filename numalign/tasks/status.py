@@ -9,6 +9,7 @@ from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
 from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
+from numalign.analysis.node.restart import Restart, restart_of
 from numalign.analysis.node.room import largest_by_policy, rooms
 from numalign.analysis.node.state import state_findings
 from numalign.errors import StartError
@@ -17,13 +18,14 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
-from numalign.kubelet.start.restore import as_written, refused
+from numalign.kubelet.start.restart import checked
+from numalign.kubelet.start.restore import StateFiles, as_written, refused
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
 from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatus, NodeCheck, PodStatus, StatusResult
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import before_upgrade, check_config
-from numalign.tasks.node import claims_of, kept_node, load_facts, named, node_setup, occupied, with_keepers
+from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -39,8 +41,20 @@ class Opened(NamedTuple):
 
     on: LoadedSetup
     there: Session
-    facts: NodeFacts | None
+    facts: NodeFacts
     start_error: str = ""
+
+    @property
+    def restart(self) -> Restart | None:
+        """What a restart does to the pods that run."""
+        if self.start_error or self.facts.files == StateFiles():
+            return None
+        facts, pods = self.facts, self.facts.coming or self.there.pods
+        undated = [pod for pod in pods if not pod.created]
+        if facts.in_order or len(undated) < 2:
+            return restart_of(self.there, pods)
+        listed = facts.pods is not None or all(pod.is_static for pod in undated)
+        return restart_of(self.there, pods, "random" if listed else "unknown")
 
 
 def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> Opened:
@@ -51,17 +65,22 @@ def open_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         HostError: it may not be read.
         StartError: its kubelet would not come up with its settings, whatever the files.
     """
-    kept = kept_node(request.source, machine, kubelet)
-    if kept is not None:
-        return Opened(kept.on, kept.there, None)
-    facts = load_facts(request)
-    on = node_setup(facts, machine, kubelet)
+    on, facts = _read(request, machine, kubelet)
     try:
-        return Opened(on, occupied(facts, on), facts)
+        return Opened(on, checked(occupied(facts, on)), facts)
     except StartError as error:
         session = open_session(on.setup)
         there = with_keepers(session, facts, as_written(session.node, facts.files))
         return Opened(on, there, facts, error.message)
+
+
+def _read(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> tuple[LoadedSetup, NodeFacts]:
+    """Read a node; of a state of our own what its kubelet's files would say."""
+    kept = kept_files(request.source, machine, kubelet)
+    if kept is not None:
+        return kept
+    facts = load_facts(request)
+    return node_setup(facts, machine, kubelet), facts
 
 
 def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -> StatusResult:
@@ -73,7 +92,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     opened = open_node(request, machine, kubelet)
     on, there, facts, error = opened
     found = rooms(there)
-    pods = tuple(_pods(there, claims_of(facts, named(facts, there.state)) if facts else {}))
+    pods = tuple(_pods(there, claims_of(facts, named(facts, there.state))))
     odd = tuple(findings(opened))
     return StatusResult(
         setup=on.setup,
@@ -87,8 +106,9 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         largest=largest_by_policy(on.setup, there, max((room.largest for room in found), default=0)),
         start_error=error,
         remedy=_remedy(opened, odd),
+        restart=opened.restart,
         findings=odd,
-        unknown=facts.unknown if facts else (),
+        unknown=facts.unknown,
         notices=on.notices,
         picture=AdmitResult(
             setup=on.setup,
@@ -111,24 +131,19 @@ def check_node(
         InputError: the source tells of no node, or not enough of it.
         HostError: it may not be read.
     """
-    kept = kept_node(request.source, machine, kubelet)
-    if kept is not None:
-        return before_upgrade(kept.on), check_config(kept.on.setup)
-    facts = load_facts(request)
-    on = before_upgrade(node_setup(facts, machine, kubelet), facts.settings.given if facts.settings else ())
+    on, facts = _read(request, machine, kubelet)
+    on = before_upgrade(on, facts.settings.given if facts.settings else ())
     result = check_config(on.setup)
     if not result.report.starts:
         return on, result
     opened = open_node(request, machine, kubelet)
     odd = tuple(findings(opened))
-    return on, result._replace(node=NodeCheck(opened.start_error, _remedy(opened, odd), odd))
+    return on, result._replace(node=NodeCheck(opened.start_error, _remedy(opened, odd), opened.restart, odd))
 
 
 def _remedy(opened: Opened, odd: Iterable[NodeFinding]) -> str:
     """Say what to do about all files that stop the kubelet, in order; empty: it comes up."""
     facts = opened.facts
-    if facts is None:
-        return ""
     in_the_way = refused(opened.there.node, facts.files, facts.containers, facts.root) if opened.start_error else ()
     files = (*in_the_way, *(one.file for one in odd if stops(one)))
     return drain_and_delete(*files) if files else ""
@@ -137,8 +152,6 @@ def _remedy(opened: Opened, odd: Iterable[NodeFinding]) -> str:
 def findings(opened: Opened) -> Iterator[NodeFinding]:
     """List what is odd about a node's files."""
     facts, there, setup = opened.facts, opened.there, opened.on.setup
-    if facts is None:
-        return
     gate = setup.kubelet.gates_with(setup.config.feature_gates)
     yield from file_findings(facts.files, facts.further, setup.kubelet.version, facts.root, gate)
     names = {pod.uid: pod.full_name for pod in there.pods if pod.name != pod.uid}

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis import WORST_FIRST
 from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, run, tried_differences
+from numalign.analysis.node.restart import Restart, restart_of
 from numalign.analysis.situation import Situation, arrivals
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_history, is_published, kubelet, parse_version
+from numalign.kubelet.start.restart import come_up
+from numalign.kubelet.start.restore import settle
 from numalign.model.cpuset import format_set
 from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 from numalign.worlds.pod_result import pod_result
@@ -56,8 +59,22 @@ def compare_versions(
             for place, (before, after) in enumerate(_both(older, newer))
         ),
         differences=differences,
+        restart=_restart(older, newer, situation.setup),
         notices=tuple(_notices(releases)),
     )
+
+
+def _restart(older: Run, newer: Run, setup: Setup) -> Restart | None:
+    """Say what becomes of pods that run while the kubelet is upgraded: it restarts, with what the older one wrote."""
+    if older.session is None or newer.session is None or is_history(older.kubelet.version):
+        return None
+    there = older.outcomes[-1].then if older.outcomes else older.session
+    try:
+        up = come_up(setup._replace(kubelet=newer.kubelet), there.node, there.state)
+    except StartError as error:
+        return Restart(start_error=error.message)
+    seen = {pod.uid: up.node.read_pod(pod)[1] for pod in there.pods}
+    return restart_of(up._replace(state=settle(up.state, seen), pods=there.pods))
 
 
 def _notices(releases: Sequence[Version]) -> Iterator[Notice]:

@@ -159,3 +159,23 @@ class TestEveryLineIsTrue:
         pods = load_pods(PodsRequest(("pods/pod-level.yaml",))).tried
         assert admit(back, pods).pods[0].containers[0].cpus == "0-5,112-117"
         assert admit(on, pods).pods[0].containers[0].cpus is None
+
+
+@pytest.mark.parametrize(("versions", "rejected"), [("1.35,1.36", ["big"]), ("1.36,1.37", [])])
+def test_running_pods_that_the_restart_of_an_upgrade_rejects_make_it_worse(
+    versions: str, rejected: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """kubelet-files.md 72: free cores are compared with the whole request, up to 1.36."""
+    resources = {"limits": {"cpu": "120", "memory": "1Gi"}}
+    spec = {"containers": [{"name": "c", "resources": resources}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "big"}, "spec": spec}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    settings = {"cpu-manager-policy-options": "full-pcpus-only=true"}
+    kubelet = KubeletRequest(settings=settings, version=versions)
+
+    worse = compare_releases(PodsRequest((str(tmp_path / "pod.json"),)), ["xeon-4s"], kubelet, "json", quiet=False)
+
+    found = printed(capsys)
+    strictly("upgrade-comparison").validate(found)
+    assert [one["name"] for one in found["restart"]["rejected"]] == [f"default/{name}" for name in rejected]
+    assert (worse, found["worse"]) == (int(bool(rejected)), bool(rejected))

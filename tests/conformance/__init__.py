@@ -42,8 +42,7 @@ FAMILIES = (
     "sched_score",
 )
 
-NOT_COVERED: dict[str, str] = {
-}
+NOT_COVERED: dict[str, str] = {}
 """Case id -> why it is not covered yet. Empty: everything is."""
 
 RESULTS: dict[str, tuple[int, int]] = {}

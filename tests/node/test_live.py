@@ -112,6 +112,60 @@ def devices_held(files: Mapping[str, Any], uid: str, machine: Path) -> object:
     }
 
 
+CAME_AGAIN = {
+    "rt-2n-snn-full": "sidecar cpu8 frac initapp nodev best huge odd3 anydev anydev2 gpu2nic mixed two bigmem burst",
+    "rt-4n-socket-pod": "c8 c2 c3 c4 c5 c6 c7",
+}
+"""Recording -> the order in which its pods came again when its kubelet restarted, by the kubelet's log."""
+
+
+def before_the_restart(recording: Path, folder: Path) -> list[dict[str, Any]]:
+    """Lay the node out as it was, and list its static pods in that order, as the kubelet's `/pods` has them."""
+    known: dict[str, dict[str, Any]] = {}
+    for step in steps(recording):
+        if step["kind"] == "restart":
+            break
+        if step["kind"] == "delete":
+            del known[step["name"]]
+        elif step["kind"] == "pod":
+            name, last = step["pod"]["metadata"]["name"], step
+            metadata = {
+                "name": f"{name}-node",
+                "uid": step["uid"],
+                "annotations": {"kubernetes.io/config.source": "file"},
+            }
+            known[name] = {"metadata": metadata, "spec": step["pod"]["spec"], "status": step["status"]}
+    lay_node(folder, last["after"], recording)
+    return [known[name] for name in CAME_AGAIN[recording.name].split()]
+
+
+@pytest.mark.parametrize("name", CAME_AGAIN)
+def test_running_pods_that_a_restart_rejects_are_told_before_it(name: str, tmp_path: Path) -> None:
+    """Each in the kubelet's words, and no other; what to move first is tried."""
+    recording = LIVE / name
+    pods = before_the_restart(recording, tmp_path / "node")
+    (tmp_path / "pods.json").write_text(json.dumps(pods), encoding="utf-8")
+    ran = {pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] != "Failed"}
+    after = json.loads((recording / "end.pods.json").read_text(encoding="utf-8"))
+    recorded = {
+        pod["metadata"]["name"]: pod["status"]["message"].removeprefix("Pod was rejected: ")
+        for pod in after
+        if pod["metadata"]["name"] in ran and pod["status"]["phase"] == "Failed"
+    }
+    asked = ("--node", tmp_path / "node", "--machine", recording / "machine.yaml", "--beside", tmp_path / "pods.json")
+
+    for command in (("status",), ("config", "check")):
+        done = in_process(*command, *asked, "-o", "json")
+        told = done.json["restart"] if command == ("status",) else done.json["node"]["restart"]
+        rejected = {one["name"].removeprefix("default/"): one["message"] for one in told["rejected"]}
+        assert rejected == recorded
+        assert [one["place"] for one in told["rejected"]] == [
+            place for place, pod in enumerate(pods, start=1) if pod["metadata"]["name"] in recorded
+        ]
+        assert told["order"] == "random"
+        assert {one.removeprefix("default/") for one in told["moveFirst"]} >= set(recorded)
+
+
 STARTUP = LIVE / "rt-4n-startup"
 CHANGES = [json.loads(line) for line in (STARTUP / "startup.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -46,6 +46,8 @@ RULES: tuple[Rule, ...] = (
     Rule("dra-claim", "unaligned", lint_manifest.dra_claim),
     Rule("pod-level-resources", "unaligned", lint_manifest.pod_level_resources),
     Rule("static-pod-level", "note", lint_manifest.static_pod_level),
+    Rule("restart-device", "note", lint_manifest.restart_device),
+    Rule("restart", "note", lint_machine.restart),
     Rule("hugepages-without-memory", "unaligned", lint_manifest.hugepages_without_memory),
     Rule("hugepages-name", "impossible", lint_manifest.hugepages_name),
     Rule("device-missing", "impossible", lint_machine.device_missing),

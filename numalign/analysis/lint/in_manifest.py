@@ -218,6 +218,21 @@ def pod_level_resources(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def restart_device(subject: Subject) -> Iterator[Finding]:
+    """A container that does not run needs its devices anew when the kubelet restarts (kubelet-files.md 74)."""
+    for part in subject.parts:
+        if part.container.kind == "init":
+            for name in (name for name, amount in part.demand.devices if amount):
+                yield Finding(
+                    f"the init container holds {name}: a kubelet restart rejects the running pod if the device plugin "
+                    "registers later",
+                    f"request {name} in a sidecar or app container",
+                    part.field("limits", name),
+                    "note",
+                    part.container.name,
+                )
+
+
 def static_pod_level(subject: Subject) -> Iterator[Finding]:
     """From 1.37 on the API server fills in pod-level defaults, which no static pod passes (kubelet-1.37.md 4.2)."""
     pod, level = subject.pod, subject.pod.level

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Subject
+from numalign.analysis.node.restart import running_of
+from numalign.kubelet.admission import admit
 from numalign.kubelet.demand import ContainerDemand, PodDemand, with_overhead
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
+from numalign.kubelet.start.restart import readmit
 from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
 from numalign.model.words import nearest
@@ -111,6 +114,24 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
         if amount and resource and resource.aware and amount <= len(resource.devices):
             found.append((name, str(amount), resource.width(amount)))
     return found
+
+
+def restart(subject: Subject) -> Iterator[Finding]:
+    """A kubelet that restarts admits running pods again, and not all that it admitted (kubelet-files.md 72, 73)."""
+    if subject.on is None:
+        return
+    outcome = admit(subject.on, subject.pod)
+    pods = outcome.then.pods
+    again = next(readmit(outcome.then, pods, running=running_of(pods)), None) if outcome.admit else None
+    if again is None or again.admit:
+        return
+    said = f"{again.reason or again.stage}: {again.message}"
+    yield Finding(
+        f'a kubelet restart rejects the running pod on {subject.on.node.machine.name}: "{said}"',
+        "request less, or move the pod off the node before each restart of the kubelet",
+        "spec",
+        "note",
+    )
 
 
 def device_missing(subject: Subject) -> Iterator[Finding]:

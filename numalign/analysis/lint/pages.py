@@ -142,6 +142,19 @@ PAGES: Final[Mapping[str, Page]] = {
         why="from 1.37 on the API server fills them in, which a static pod does not pass (concluded, not stated)",
         instead="all requests and limits of the pod in `spec.resources`",
     ),
+    "restart-device": Page(
+        effects="note",
+        found="an init container that requests a device",
+        why="a container that has ended needs its device anew at a kubelet restart, before the device plugin registers",
+        instead="the device in a sidecar or app container",
+    ),
+    "restart": Page(
+        effects="note",
+        found="only with a machine: the kubelet admits the pod, and rejects the running pod when it restarts",
+        why="up to 1.36 `full-pcpus-only` compares the whole request with free cores; memory of ended init containers "
+        "is requested again",
+        instead="at most half the cores, or kubelet 1.37; no sidecar beside init containers in scope pod",
+    ),
     "hugepages-without-memory": Page(
         effects="unaligned",
         found="huge pages without a limit of memory",

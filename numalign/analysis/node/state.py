@@ -47,7 +47,7 @@ def state_findings(
 
 
 def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:
-    union = state.cpu.default
+    union, taken = state.cpu.default, 0
     holder: dict[int, str] = {}
     for uid, containers in sorted(state.cpu.assignments.items()):
         of_pod = 0
@@ -57,11 +57,12 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
             if both:
                 text = f"CPUs {format_set(both)} of {named(uid)}/{name} are also in the shared pool"
                 yield NodeFinding("cpu-in-pool", "error", path, text, drain_and_delete(path))
-        for other, pod in holder.items():
+        for other, pod in holder.items() if taken & of_pod else ():
             if other & of_pod:
                 text = f"CPUs {format_set(other & of_pod)} belong to {pod} and to {named(uid)}"
                 yield NodeFinding("cpu-twice", "warning", path, text, "end one of the pods")
         holder[of_pod] = named(uid)
+        taken |= of_pod
         union |= of_pod
     for uid, cpus in sorted(state.cpu.pods.items()):
         union |= cpus

@@ -83,6 +83,7 @@ def command() -> None:
 @machine_option()
 @node_option
 @flag("--node-name", metavar="NAME", help="node to use, if a file has several")
+@flag("--beside", metavar="FILE", help="pods on the node (kubectl get pods -o json)")
 @kubelet_options
 @output_option(CHECK_VIEW)
 @quiet_option
@@ -91,13 +92,15 @@ def check_command(
     machine: str | None,
     node: str | None,
     node_name: str | None,
+    beside: str | None,
     kubelet: KubeletRequest,
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
     """Check whether the kubelet starts with a configuration; if not, show the nearest that does.
 
-    FILE is the same as --kubelet-config. With --node: whether that node's kubelet would restart.
+    FILE is the same as --kubelet-config. With --node: whether that node's kubelet would restart, and which running
+    pods it would reject.
 
     \b
     Examples:
@@ -114,7 +117,7 @@ def check_command(
         on = before_upgrade(load_setup(machine, kubelet))
         result = check_config(on.setup)
     else:
-        on, result = status.check_node(NodeRequest(node, node_name), machine, kubelet)
+        on, result = status.check_node(NodeRequest(node, node_name, beside), machine, kubelet)
     if "document" in faces_of(CHECK_VIEW, output):
         tell(on.notices)
     if not quiet:

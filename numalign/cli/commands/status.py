@@ -61,7 +61,7 @@ def command(
     output: Output,
     quiet: bool,
 ) -> ExitStatus:
-    """Show what pods hold on a node, what is free, and whether the kubelet would restart.
+    """Show what pods hold on a node, what is free, and what a restart of the kubelet does.
 
     Without --node: this host, as root.
 

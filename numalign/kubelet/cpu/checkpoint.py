@@ -6,6 +6,7 @@ docs/rules/kubelet-files.md 2, 5 and 28b. Values and texts only; where the file 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
@@ -117,6 +118,7 @@ def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
     )
 
 
+@lru_cache(maxsize=2)
 def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each fitting form would have.
 

@@ -6,7 +6,7 @@ them, and says which checks it could not make for want of knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
@@ -108,6 +108,14 @@ def check_node_fit(
 def _have(node: NodeView) -> dict[str, int]:
     """Return what a node has, in the units of the check."""
     return {resource: whole(resource, quantity.nano) for resource, quantity in node.allocatable.items()}
+
+
+def exceeded(pods: ActivePods, node: NodeView) -> Iterator[Shortage]:
+    """Yield what pods together request more of than the node has, the number of pods included."""
+    have = _have(node)
+    for resource, used in {"pods": len(pods), **pods.used}.items():
+        if used > have.get(resource, used):
+            yield Shortage(resource=resource, requested=0, used=used, capacity=have[resource])
 
 
 def forecast(pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str, int]) -> bool | None:

@@ -6,6 +6,7 @@ docs/rules/kubelet-files.md 3, 5 and 28b. Values and texts only; where the file 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
@@ -162,6 +163,7 @@ def _of_data(data: shapes.Data) -> MemoryCheckpoint:
     return _checkpoint({**content, "checksum": data.checksum}, "with data")
 
 
+@lru_cache(maxsize=2)
 def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each form would have.
 
@@ -327,7 +329,11 @@ def _mask(nodes: Iterable[int]) -> NUMAMask:
 
 def overlapping_groups(checkpoint: MemoryCheckpoint) -> tuple[tuple[int, int], ...]:
     """List the pairs of NUMA nodes whose groups overlap without being equal (42, memory-manager.md 52)."""
-    groups = {number: _mask(node.cells) for number, node in checkpoint.nodes.items()}
+    return overlapping({number: _mask(node.cells) for number, node in checkpoint.nodes.items()})
+
+
+def overlapping(groups: Mapping[int, NUMAMask]) -> tuple[tuple[int, int], ...]:
+    """Do the same for groups by NUMA node id."""
     return tuple(
         (number, other)
         for number, group in groups.items()

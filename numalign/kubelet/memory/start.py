@@ -27,7 +27,6 @@ from numalign.model.quantity import Bytes, Quantity
 from numalign.model.resources import MEMORY, hugepages
 from numalign.values import NamedTuple
 
-
 OTHER_STATE: Final = "[memorymanager] the expected machine state is different from the real one"
 
 

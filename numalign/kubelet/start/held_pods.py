@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from numalign.kubelet.node import NodeState
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.pod import Pod
+from numalign.model.pod import Pod, PodStatus
 
 _OF_A_FILE = re.compile(r"[0-9a-f]{32}")
 """The UID of a static pod, which the kubelet makes of its file; the API server's have dashes (60)."""
@@ -57,13 +57,11 @@ def held_pod(
         for resource, members in devices.get(container, {}).items():
             limits[resource] = str(members.bit_count())
         kinds[kind].append({"name": container, "resources": {"limits": limits}})
-    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
-    if _OF_A_FILE.fullmatch(uid):
-        metadata["annotations"] = {"kubernetes.io/config.source": "file"}
-    manifest: dict[str, object] = {"metadata": metadata, "spec": kinds}
-    if cpus or blocks:
-        manifest["status"] = {"qosClass": "Guaranteed"}
-    return read_pod(manifest)
+    # Reading looks no further than it must at a plain manifest; all else is known.
+    pod = read_pod({"metadata": {"name": name, "uid": uid}, "spec": kinds})
+    annotations = {"kubernetes.io/config.source": "file"} if _OF_A_FILE.fullmatch(uid) else {}
+    pod = pod._replace(namespace=namespace or pod.namespace, annotations=annotations)
+    return pod._replace(qos="Guaranteed", status=PodStatus(qos="Guaranteed")) if cpus or blocks else pod
 
 
 def _ended(cpus: Mapping[str, int], blocks: Mapping[str, object]) -> frozenset[str]:

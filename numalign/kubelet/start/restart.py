@@ -13,7 +13,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import FATAL, Outcome, Session, admit, open_session
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
-from numalign.kubelet.device.state import device_ids, unregistered
+from numalign.kubelet.device.state import unregistered
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.memory.start import OTHER_STATE, Table
@@ -21,7 +21,7 @@ from numalign.kubelet.memory.state import Block
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import holders
-from numalign.kubelet.start.restore import POD_ENTRIES_GATE, restore_cpu, restore_memory
+from numalign.kubelet.start.restore import POD_ENTRIES_GATE, StateFiles, restore
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Device
 from numalign.model.pod import Pod
@@ -83,19 +83,32 @@ def come_up(setup: Setup, node: Node, state: NodeState, *, fit_check: bool = Tru
     Raises:
         StartError: the kubelet does not come up.
     """
-    entries = list(_device_entries(node, state))
+    files = written(node, state)
+    entries = device_file.inspect(files.devices or "").entries or ()
     session = open_session(_with_held(setup, entries), fit_check=fit_check)
-    memory = _memory_checkpoint(node, state)
-    restored = NodeState(
-        (
-            device_file.restore(session.node.device, entries),
-            restore_cpu(session.node, cpu_file.write(cpu_file.sealed(_cpu_checkpoint(node, state)))),
-            restore_memory(session.node, memory_file.write(memory_file.sealed(memory))),
-        )
-    )
-    if memory_file.overlapping_groups(memory):
+    return checked(session._replace(state=restore(session.node, files)))
+
+
+def checked(up: Session) -> Session:
+    """Return a kubelet that has its files, unless only chance makes it come up with them.
+
+    Raises:
+        StartError: memory of NUMA nodes overlaps, so that the order of a Go map decides.
+    """
+    if memory_file.overlapping(dict(enumerate(up.state.memory.groups))):
         raise StartError(f"start memory manager error: {OTHER_STATE}")
-    return session._replace(state=restored)
+    return up
+
+
+def written(node: Node, state: NodeState) -> StateFiles:
+    """Write the three files of a kubelet."""
+    entries = tuple(_device_entries(node, state))
+    known = {name: tuple([one.id for one in each.devices]) for name, each in node.device.resources.items()}
+    return StateFiles(
+        cpu_file.write(cpu_file.sealed(_cpu_checkpoint(node, state))),
+        memory_file.write(memory_file.sealed(_memory_checkpoint(node, state))),
+        device_file.write(device_file.sealed(device_file.DeviceCheckpoint(entries, known, 0))),
+    )
 
 
 def readmit(
@@ -145,8 +158,12 @@ def _device_entries(node: Node, state: NodeState) -> Iterator[device_file.Device
     for uid, containers in state.device.holdings.items():
         for name, held in containers.items():
             for resource, members in held.items():
-                named = tuple(device_ids(node.device.resources[resource], members))
-                yield device_file.DeviceEntry(uid, name, resource, None, named)
+                devices: dict[int, tuple[str, ...]] = {}
+                for place in ids(members):
+                    one = node.device.resources[resource].devices[place]
+                    for numa in one.numa_nodes or (device_file.NO_NODE,):
+                        devices[numa] = (*devices.get(numa, ()), one.id)
+                yield device_file.DeviceEntry(uid, name, resource, devices)
 
 
 def _with_held(setup: Setup, entries: Sequence[device_file.DeviceEntry]) -> Setup:

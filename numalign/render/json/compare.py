@@ -9,6 +9,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.model.resources import is_memory
 from numalign.render.json import Data, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, settings_json, setup_json
+from numalign.render.json.node import restart_json
 
 if TYPE_CHECKING:
     from numalign.analysis.compare.table import Left
@@ -99,6 +100,7 @@ def upgrade_json(result: UpgradeResult, notices: Iterable[Notice]) -> Data:
             }
             for change in result.differences
         ],
+        "restart": restart_json(result.restart),
         "warnings": warnings(notices),
     }
 

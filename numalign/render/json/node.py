@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numalign.analysis.config.reserve import MemorySum, Part
     from numalign.analysis.config.suggest import Suggestion
     from numalign.analysis.node.finding import NodeFinding
+    from numalign.analysis.node.restart import Restart
     from numalign.analysis.node.room import Room
     from numalign.errors import Notice
     from numalign.results.node import ConfigCheckResult, PodStatus, StatusResult
@@ -56,6 +57,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
             "starts": node.starts,
             "startError": node.start_error or None,
             "remedy": node.remedy or None,
+            "restart": restart_json(node.restart),
             "findings": findings_json(node.findings),
         },
         "warnings": warnings(notices),
@@ -125,9 +127,22 @@ def status_json(result: StatusResult) -> Data:
         "starts": result.starts,
         "startError": result.start_error or None,
         "remedy": result.remedy or None,
+        "restart": restart_json(result.restart),
         "findings": findings_json(result.findings),
         "unknown": list(result.unknown),
         "warnings": warnings(result.notices),
+    }
+
+
+def restart_json(restart: Restart | None) -> Data | None:
+    """Write what a restart does to the pods that run."""
+    return restart and {
+        "startError": restart.start_error or None,
+        "pods": restart.pods,
+        "order": restart.order,
+        "rejected": [one._asdict() for one in restart.rejected],
+        "moveFirst": list(restart.first),
+        "reboot": {"memoryMayMove": restart.memory_may_move, "devicesAnew": list(restart.devices)},
     }
 
 

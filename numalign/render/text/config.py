@@ -21,6 +21,7 @@ from numalign.render.json import Data
 from numalign.render.json.node import plain_setting, suggestion_json
 from numalign.render.page.document import Block, Document, Item, Note, Paragraph, Picture
 from numalign.render.text.amounts import bytes_text
+from numalign.render.text.restart import node_parts
 from numalign.render.text.status import findings_parts, stopped
 from numalign.results.node import ConfigCheckResult, NodeCheck
 
@@ -44,8 +45,7 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
     setup, report, node = result
     parts: list[Block] = [Note(_head(setup, origin), "dim")]
     if report.starts:
-        parts.append(Note("The kubelet starts with this configuration.", "good"))
-        parts += _node_parts(node) if node else []
+        parts += _node_parts(node) if node else [Note("The kubelet starts with this configuration.", "good")]
     else:
         parts.append(Note(f"The kubelet does NOT start: {_counted(len(report.steps), report.repairable)}", "bad"))
     sums = memory_lines(report.memory) if report.memory is not None and _shows(report) else ()
@@ -83,9 +83,14 @@ def _node_parts(node: NodeCheck) -> list[Block]:
     """Show whether it restarts with the files of a node in use."""
     parts: list[Block]
     if node.starts:
-        parts = [Note("On this node the kubelet would restart with the existing files.", "good")]
+        parts = [Note("The kubelet starts with this configuration, on this node with the existing files.", "good")]
+        parts += node_parts(node.restart) if node.restart else ()
     else:
-        parts = [Note("On this node the kubelet would NOT restart:", "bad"), *stopped(node.start_error, node.remedy)]
+        parts = [
+            Note("On this node the kubelet would NOT restart:", "bad"),
+            *stopped(node.start_error, node.remedy),
+            Note("The configuration alone starts.", "dim"),
+        ]
     return [*parts, *findings_parts([one for one in node.findings if one.severity != "info"], node.remedy)]
 
 

@@ -10,6 +10,7 @@ from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, verdict_cell
 from numalign.render.text.amounts import bytes_text
+from numalign.render.text.restart import node_parts
 
 if TYPE_CHECKING:
     from numalign.analysis.node.finding import NodeFinding
@@ -26,6 +27,7 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     """Build the page; `wide` shows leftovers' UIDs, free memory of every kind, and what to do about each finding."""
     parts: list[Block] = [*(Note(text, "dim") for text in header(result.setup, result.origin, result.reserved_cpus))]
     parts += _start(result)
+    parts += node_parts(result.restart, wide=wide) if result.restart else ()
     parts += [Note(f"unknown: {one}", "warn") for one in result.unknown]
     parts.append(Paragraph())
     rows = [row for pod in result.pods for row in _rows(pod, wide=wide)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.release import version_text
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table
 from numalign.render.text.admit import COLUMNS, header, pod_rows
+from numalign.render.text.restart import restart_parts
 
 if TYPE_CHECKING:
     from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
@@ -36,6 +37,7 @@ def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) 
         Paragraph(),
         *([table, Paragraph()] if rows else ()),
         *map(Paragraph, _sentences(result, few=few)),
+        *(restart_parts(result.restart, f"The restart for {names[-1]}") if result.restart else ()),
         Paragraph(),
     ]
     if not result.differences:

@@ -65,6 +65,10 @@ class NodeFacts(NamedTuple):
     """Pod UID -> its name, as far as known."""
     pods: tuple[Pod, ...] | None = None
     """The pods as the API server has them; None: not known."""
+    coming: tuple[Pod, ...] = ()
+    """All that come again when the kubelet restarts, in the order of their creation; empty: not known."""
+    in_order: bool = False
+    """The pods are in the order in which they came."""
     containers: Mapping[str, tuple[str, str]] = {}
     """Container id -> (pod UID, container name), as far as known."""
     podresources: PodResources = NOTHING

@@ -25,6 +25,8 @@ class Beside(NamedTuple):
     """Pods bound to other nodes, or to none where others are."""
     objects: tuple[Manifest, ...] = ()
     """The pods that count, as they are written."""
+    coming: tuple[Pod, ...] = ()
+    """All that come again when the kubelet restarts: static pods that it rejected come with them."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -56,19 +58,48 @@ def read_beside(name: FilePath, node: str | None = None, machine: Sequence[str] 
     carriers: list[Carrier] = []
     lists = 0
     for document in load_file(name, last=True):
+        document.data = _as_list(document.data)
         found = search(document, check=False)
         carriers += found.carriers
         lists += len(found.lists)
+    carriers = [_under_its_own_uid(one) for one in carriers]
     if not carriers and not lists:
         raise InputError("no pod found; fix: kubectl get pods -o json", shown_name(name))
     active = [one for one in carriers if not has_ended(one.object)]
-    here = _bound(active, node, machine, name)
+    again = _bound([one for one in carriers if not has_ended(one.object) or _comes_again(one)], node, machine, name)
+    here = [one for one in again if not has_ended(one.object)]
     return Beside(
-        pods=tuple(sorted(pods_of(here), key=lambda pod: pod.created)),
+        pods=_in_order(here),
         finished=len(carriers) - len(active),
         elsewhere=len(active) - len(here),
         objects=tuple([one.object for one in here]),
+        coming=_in_order(again),
     )
+
+
+def _in_order(carriers: Sequence[Carrier]) -> tuple[Pod, ...]:
+    return tuple(sorted(pods_of(carriers), key=lambda pod: pod.created))
+
+
+def _as_list(data: object) -> object:
+    """Take what a kubelet's `/pods` or `jq` makes of it for pods: neither names a kind for each, a bare list none."""
+    if data is None or isinstance(data, list):
+        return {"kind": "PodList", "items": data}
+    if isinstance(data, dict) and not data.get("kind"):
+        return {"kind": "PodList" if "items" in data else "Pod", **data}
+    return data
+
+
+def _under_its_own_uid(carrier: Carrier) -> Carrier:
+    """Call a static pod as its kubelet does: the API server's copy of it has another UID."""
+    own = carrier.pod.annotations.get("kubernetes.io/config.mirror")
+    return carrier._replace(pod=carrier.pod._replace(uid=own)) if own else carrier
+
+
+def _comes_again(carrier: Carrier) -> bool:
+    """Tell whether a pod that has ended comes again with the kubelet: one of its own files that it rejected."""
+    status = carrier.object.get("status") or {}
+    return carrier.pod.is_static and "rejected" in str(status.get("message"))
 
 
 def _bound(carriers: Sequence[Carrier], node: str | None, machine: Sequence[str], name: FilePath) -> list[Carrier]:

@@ -16,6 +16,8 @@ from numalign.analysis.lint.pages import PAGES
 from numalign.errors import InputError
 from numalign.kubelet.admission import Session, admit, open_session
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.release import Version
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
@@ -203,6 +205,17 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         ],
     ),
     (
+        "an ended init container needs its device anew",
+        pod(
+            container(limits=GOOD),
+            init=[container("first", limits={**GOOD, "nvidia.com/gpu": 1}), container("side", limits=GOOD) | SIDECAR],
+        ),
+        [
+            ("sidecar-cpus", "side", "spec.initContainers[1].resources.limits.cpu"),
+            ("restart-device", "first", 'spec.initContainers[0].resources.limits["nvidia.com/gpu"]'),
+        ],
+    ),
+    (
         "a page size has one name",
         pod(container(limits={**GOOD, "hugepages-2048Ki": "2Mi", "hugepages-1Gi": "1Gi"})),
         [("hugepages-name", "app", "spec.containers[0].resources.limits.hugepages-2048Ki")],
@@ -220,7 +233,7 @@ def test_what_a_manifest_tells(one: Pod, expected: list[tuple[str, str, str]]) -
 
 def test_every_rule_has_a_case() -> None:
     told = {code for _, _, expected in CASES for code, _, _ in expected}
-    assert told | {"exceeds-machine", "device-missing", "unequal-widths", *CLAIM_CODES} == set(CODES)
+    assert told | {"exceeds-machine", "device-missing", "unequal-widths", "restart", *CLAIM_CODES} == set(CODES)
 
 
 def test_no_finding_is_worse_than_its_rule_says() -> None:
@@ -244,6 +257,20 @@ def test_no_finding_is_worse_than_its_rule_says() -> None:
 def test_a_machine_makes_odd_counts_certain(machine: str, options: Any, cpus: int, effects: list[str]) -> None:
     found = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), on(machine, IDEAL._replace(**options)))
     assert [finding.effect for finding in found.findings if finding.code == "odd-cpus"] == effects
+
+
+@pytest.mark.parametrize(
+    ("options", "cpus", "release", "told"),
+    [(FULL, 112, (1, 36), True), (FULL, 112, (1, 37), False), (FULL, 108, (1, 36), False), ({}, 112, (1, 36), False)],
+    ids=["more than half", "a kubelet that sees what the pod holds", "half", "cores are not compared"],
+)
+def test_a_pod_that_a_restart_rejects_is_told(options: Any, cpus: int, release: Version, told: bool) -> None:
+    """224 CPUs in cores of two; 0-3 and their siblings are no pod's."""
+    machine, config = load_machine("xeon-4s").machine, IDEAL._replace(reserved_system_cpus="0-3", **options)
+    node = open_session(Setup(machine, config, "ideal", kubelet(release)))
+    found = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), node).findings
+
+    assert [one.code for one in found] == (["restart"] if told else [])
 
 
 def test_a_pod_beyond_the_machine_is_impossible() -> None:

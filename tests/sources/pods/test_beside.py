@@ -65,3 +65,58 @@ def test_where_no_pod_names_a_node_all_count(tmp_path: Path) -> None:
     path.write_text(json.dumps({"kind": "List", "items": [pod("a"), pod("bb")]}))
 
     assert [one.name for one in read_beside(path, "any").pods] == ["a", "bb"]
+
+
+def plain(name: str, **metadata: object) -> dict[str, Any]:
+    """A pod as a kubelet lists it: without kind."""
+    made = pod(name)
+    return {"metadata": {**made["metadata"], **metadata}, "spec": made["spec"], "status": made["status"]}
+
+
+PODS = [plain("a"), plain("bb")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": PODS}),
+        json.dumps({"metadata": {}, "items": PODS}),
+        json.dumps(PODS),
+        "\n".join(map(json.dumps, PODS)),
+        "\n".join(json.dumps(one, indent=2) for one in PODS),
+    ],
+    ids=["PodList", "without kind", "a bare list", "one a line", "one after another"],
+)
+def test_the_kubelets_own_list_is_taken_in_every_form(text: str, tmp_path: Path) -> None:
+    """`/pods`, and what `jq .items` and `jq .items[]` make of it."""
+    path = tmp_path / "pods.json"
+    path.write_text(text)
+    assert [one.name for one in read_beside(path).pods] == ["a", "bb"]
+
+
+@pytest.mark.parametrize("text", ['{"kind":"PodList","items":null}', "[]"])
+def test_a_kubelet_without_pods_lists_none(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "pods.json"
+    path.write_text(text)
+    assert read_beside(path).pods == ()
+
+
+def test_a_static_pod_has_the_uid_that_its_kubelet_gives(tmp_path: Path) -> None:
+    source, own = "kubernetes.io/config.source", "0" * 32
+    mirror = plain("a", uid="of-the-server", annotations={source: "file", "kubernetes.io/config.mirror": own})
+    path = tmp_path / "pods.json"
+    path.write_text(json.dumps([mirror]))
+    assert [one.uid for one in read_beside(path).pods] == [own]
+
+
+def test_a_static_pod_that_was_rejected_comes_again(tmp_path: Path) -> None:
+    static = {"annotations": {"kubernetes.io/config.source": "file"}}
+    rejected = {"phase": "Failed", "message": "Pod was rejected: Resources cannot be allocated with Topology locality"}
+    pods = [plain("a", **static), plain("bb", **static) | {"status": rejected}, plain("ccc") | {"status": rejected}]
+    path = tmp_path / "pods.json"
+    path.write_text(json.dumps(pods))
+
+    found = read_beside(path)
+
+    assert [one.name for one in found.pods] == ["a"]
+    assert [one.name for one in found.coming] == ["a", "bb"]
