@@ -151,7 +151,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "restart": Page(
         effects="note",
         found="only with a machine: the kubelet admits the pod, and rejects the running pod when it restarts",
-        why="up to 1.36 `full-pcpus-only` compares the whole request with free cores; memory of ended init containers "
+        why="before 1.37 `full-pcpus-only` compares the whole request with free cores; memory of ended init containers "
         "is requested again",
         instead="at most half the cores, or kubelet 1.37; no sidecar beside init containers in scope pod",
     ),
