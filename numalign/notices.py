@@ -24,6 +24,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "cpu-shared-pool-empty": ("warning", "reserve a CPU (--reserved-cpus)"),
     "memory-overdrawn": ("warning", None),  # the kubelet has a bug here; numalign explain shows who holds the memory
     "pod-level-unpinned": ("warning", "set requests and limits in each container, and remove spec.resources"),
+    "init-containers-unmarked": ("warning", "add --beside FILE (kubectl get pods -o json)"),
     "fit": ("warning", None),  # numalign explain finds a fix for the pod
     "device-missing": ("warning", None),  # the message names the similar resource or the flag
     "preempted": ("warning", None),  # the scheduler's own choice

@@ -13,6 +13,7 @@ from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.fit import ActivePods
+from numalign.kubelet.fit.check import exceeded
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.releases import NEWEST, OLDEST, PUBLISHED
 from numalign.kubelet.releases.release import version_text
@@ -23,9 +24,10 @@ from numalign.kubelet.start.restore import StateFiles, resealed, restore, settle
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
 from numalign.model.machine import Device
+from numalign.model.resources import CPU, MEMORY
 from numalign.model.words import few_of
 from numalign.store.reading import beginning
-from numalign.tasks.node_files import checksum_ignored, odd_files, what_to_do
+from numalign.tasks.node_files import checksum_ignored, misread, odd_files, requested_nano, what_to_do
 from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
 
@@ -81,7 +83,9 @@ def load_node(request: NodeRequest, machine: str | None, kubelet: KubeletRequest
         for note in what_to_do(facts, on.setup, ignored=request.ignore_checksums):
             error.add_note(note)
         raise
-    return LoadedNode(on._replace(notices=(*on.notices, *odd_files(facts, on.setup))), there, facts)
+    return LoadedNode(
+        on._replace(notices=(*on.notices, *odd_files(facts, on.setup), *misread(facts, there))), there, facts
+    )
 
 
 def load_facts(request: NodeRequest) -> NodeFacts:
@@ -297,10 +301,24 @@ def with_keepers(session: Session, facts: NodeFacts, state: NodeState) -> Sessio
         facts: what was found.
         state: what the files say.
     """
-    seen = [session.node.read_pod(pod) for pod in keepers(facts, state)]
+    there = _kept_by(session, facts, state, keepers(facts, state))
+    if not facts.granted or facts.pods is not None or session.node.kubelet.version < LISTS_INIT_CONTAINERS:
+        return there
+    short = exceeded(there.pods, there.view) if there.view else ()
+    if not any(one.resource in (CPU, MEMORY) for one in short):
+        return there
+    return _kept_by(session, facts, state, keepers(facts, state, smallest=True))
+
+
+def _kept_by(session: Session, facts: NodeFacts, state: NodeState, pods: Iterable[Pod]) -> Session:
+    seen = [session.node.read_pod(pod) for pod in pods]
     active = [(pod, demand) for pod, demand in seen if not _is_over(session.node, facts, state, pod, demand)]
     settled = settle(state, {pod.uid: demand for pod, demand in active})
     return session._replace(state=settled, pods=ActivePods([pod for pod, _ in active]))
+
+
+LISTS_INIT_CONTAINERS = (1, 36)
+"""From this release on plain init containers are in `allocated_pods_state`, marked by nothing (23a)."""
 
 
 LISTS_ACTIVE_PODS = (1, 34)
@@ -330,8 +348,14 @@ def _reported(facts: NodeFacts) -> Iterable[Reported]:
             yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
 
 
-def keepers(facts: NodeFacts, state: NodeState) -> tuple[Pod, ...]:
-    """List the active pods: as the API server has them, else as far as their holdings tell."""
+def keepers(facts: NodeFacts, state: NodeState, *, smallest: bool = False) -> tuple[Pod, ...]:
+    """List the active pods: as the API server has them, else as far as their holdings tell.
+
+    Args:
+        facts: what was found.
+        state: what the files say.
+        smallest: where nothing tells which containers are init containers, all but the largest one are.
+    """
     if facts.pods is not None:
         return facts.pods
     names = named(facts, state)
@@ -340,10 +364,10 @@ def keepers(facts: NodeFacts, state: NodeState) -> tuple[Pod, ...]:
         reported_pods = (f"{pod.namespace}/{pod.name}" for pod in facts.podresources.pods or ())
         there |= dict.fromkeys(uid for uid in reported_pods if uid not in there)
     active = [uid for uid in there if facts.active is None or uid in facts.active]
-    return tuple([_pod(facts, state, uid, names.get(uid)) for uid in active])
+    return tuple([_pod(facts, state, uid, names.get(uid), smallest=smallest) for uid in active])
 
 
-def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None) -> Pod:
+def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None, *, smallest: bool) -> Pod:
     if name is None and "/" in uid:
         namespace, _, plain = uid.partition("/")
         return held_pod(state, uid, plain, namespace)
@@ -355,7 +379,9 @@ def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None) -> 
         ),
         None,
     )
-    known = facts.granted.get(uid)
+    known = facts.granted.get(uid, {})
+    if smallest and listed is None and known and uid not in state.cpu.assignments:
+        listed = [max(known, key=lambda one: requested_nano(known[one]))]
     return held_pod(state, uid, name.name if name else uid, name.namespace if name else "", known, listed)
 
 

@@ -10,7 +10,7 @@ from numalign.analysis.holding import holding
 from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.restart import Restart, restart_of
-from numalign.analysis.node.room import largest_by_policy, rooms
+from numalign.analysis.node.room import largest_by_policy, no_larger, rooms
 from numalign.analysis.node.state import state_findings
 from numalign.errors import StartError
 from numalign.kubelet.admission import Session, loses_pinning, open_session
@@ -26,6 +26,7 @@ from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatu
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import before_upgrade, check_config
 from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
+from numalign.tasks.node_files import init_readings
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     opened = open_node(request, machine, kubelet)
     on, there, facts, error = opened
     found = rooms(there)
+    largest = largest_by_policy(on.setup, there, max((room.largest for room in found), default=0))
     pods = tuple(_pods(there, claims_of(facts, named(facts, there.state))))
     odd = tuple(findings(opened))
     return StatusResult(
@@ -102,8 +104,8 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         reserved_cpus=there.node.cpu.reserved,
         pods=pods,
         others=len(there.pods) - sum(pod.active for pod in pods),
-        rooms=found,
-        largest=largest_by_policy(on.setup, there, max((room.largest for room in found), default=0)),
+        rooms=no_larger(found, largest.get(there.node.policy)),
+        largest=largest,
         start_error=error,
         remedy=_remedy(opened, odd),
         restart=opened.restart,
@@ -159,6 +161,7 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
     active = frozenset(there.state.pods) if facts.active is not None or facts.pods is not None else None
     state = as_written(there.node, facts.files)
     yield from state_findings(there.node, state, facts.files, active, lambda uid: names.get(uid, uid), facts.root)
+    yield from init_readings(facts, there)
     yield from _unpinned(there)
     if facts.files.cpu is not None and facts.podresources.pods is not None:
         yield from _answered_otherwise(facts, state, names)

@@ -56,8 +56,8 @@ def verify(
 
     opened = open_node(request, machine, kubelet)
     facts, there = opened.facts, opened.there
-    tree = open_tree(host_root) if host_root else facts.tree if facts else None
-    if facts is None or tree is None:
+    tree = open_tree(host_root) if host_root else facts.tree
+    if tree is None:
         raise InputError("has a plan, but no processes; fix: add --host-root DIR", request.source)
     plans = {(plan.uid, plan.container): plan for plan in _plans(there)}
     devices = (device for plan in plans.values() for held in plan.holding.devices for device in held.ids)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from numalign.kubelet.checkpoint_shape import fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.model.cpuset import parse
@@ -220,6 +221,48 @@ def test_another_machine_tells_whether_the_node_would_come_back(machine: str, ku
         "start memory manager error: [memorymanager] the expected machine state is different from the real one"
     )
     assert "memory-total-differs" in codes(done)
+
+
+def test_a_state_file_is_judged_by_the_files_that_its_kubelet_would_have(tmp_path: Path) -> None:
+    state = tmp_path / "node.json"
+    made = in_process("admit", pod_file(tmp_path, "p", 3), "--machine", "figure-1", "--state", state)
+    assert made.status == 0
+
+    same = status("--state", state)
+    other = status("--state", state, "--cpu-manager-policy", "none")
+    checked = in_process("config", "check", "--node", state, "--cpu-manager-policy", "none")
+
+    assert (same.status, same.json["starts"], same.json["restart"]["pods"]) == (0, True, 1)
+    assert other.status == 4
+    assert other.json["startError"] == SWITCHED_OFF
+    assert CPU_FILE in other.json["remedy"]
+    assert checked.status == 4
+    assert checked.out.splitlines()[1] == "On this node the kubelet would NOT restart:"
+
+
+def test_a_file_of_policy_none_lacks_no_cpus(machine: str, kubelet: Path) -> None:
+    path = kubelet / "cpu_manager_state"
+    path.write_text(cpu_file.write(cpu_file.sealed(cpu_file.CPUCheckpoint("current", "none", "", {}))))
+
+    done = status("--node", kubelet, "--machine", machine)
+
+    assert done.status == 4
+    assert 'policy "static" differs from state checkpoint policy "none"' in done.json["startError"]
+    assert "cpu-nowhere" not in codes(done)
+
+
+def test_table_and_line_name_the_same_largest_pod(machine: str, kubelet: Path) -> None:
+    """Pods in the shared pool take the room of the node as a whole: no NUMA node promises more than it."""
+    resources = {"nginx": {"requests": {"cpu": "12"}}}
+    text = json.dumps({"entries": {"6f9c2d4e-0000-4000-8000-000000000004": {"ContainerResources": resources}}})
+    (kubelet / "allocated_pods_state").write_text(
+        json.dumps({"data": text, "checksum": fnv1a(b"(string)" + text.encode())})
+    )
+
+    found = status("--node", kubelet, "--machine", machine).json
+
+    largest = max(room["largestAlignedPodCPUs"] for room in found["numaNodes"])
+    assert largest == found["largestAlignedPod"]["restricted"] < 6
 
 
 CPU_FILE, MEMORY_FILE = "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state"

@@ -75,6 +75,34 @@ def test_what_pods_in_the_shared_pool_were_granted_counts(machine: str, kubelet:
     assert status(*place).json["otherPods"] == 1
 
 
+@pytest.mark.parametrize(
+    ("requests", "status", "code"),
+    [
+        ({"main": "8", "first": "7", "second": "4"}, 0, "warning"),
+        ({"init": "2", "app": "3"}, 0, None),
+    ],
+    ids=["more than the node has", "what fits counts as it is"],
+)
+def test_no_pod_is_rejected_for_sums_that_cannot_be(
+    requests: dict[str, str], status: int, code: str | None, machine: str, kubelet: Path, tmp_path: Path
+) -> None:
+    """From 1.36 on plain init containers are in the file, marked by nothing: the smallest reading counts."""
+    resources = {name: {"requests": {"cpu": cpus}} for name, cpus in requests.items()}
+    content = {"entries": {WEB: {"ContainerResources": resources}}}
+    (kubelet / "allocated_pods_state").write_text(kept(content))
+    place = ("--node", kubelet, "--machine", machine)
+
+    done = in_process("admit", pod_file(tmp_path, "next", 2), *place, "-o", "json")
+
+    told = [one["message"] for one in done.json["warnings"] if one["code"] == "init-containers-unmarked"]
+    assert done.status == status
+    assert len(told) == (code is not None)
+    if code:
+        assert f"read as init containers: default/{WEB}/first, default/{WEB}/second" in told[0]
+        shown = in_process("status", *place, "-o", "json").json["findings"]
+        assert [one["severity"] for one in shown if one["code"] == "init-containers-unmarked"] == [code]
+
+
 def test_devices_held_by_claim_are_shown(machine: str, kubelet: Path) -> None:
     (kubelet / "dra_manager_state").write_text(prepared())
     place = ("--node", kubelet, "--machine", machine)

@@ -305,6 +305,11 @@ def _numa_ids(setup: Setup) -> Iterator[SettingChange]:
         )
 
 
+def _cgroup_v1(setup: Setup) -> Iterator[SettingChange]:
+    if setup.machine.cgroup_v1 and setup.config.fail_cgroup_v1 is not False:
+        yield SettingChange("fail_cgroup_v1", False, "the machine runs cgroup v1, which later releases drop")
+
+
 def _last_resort(_setup: Setup) -> Iterator[SettingChange]:
     """Switch off what nothing else helped."""
     yield SettingChange("memory_manager_policy", "None", "no reservedMemory can satisfy this machine")
@@ -324,6 +329,7 @@ _OFFERS: tuple[Callable[[Setup], Iterator[SettingChange]], ...] = (
     _cpu_manager,
     _memory_manager,
     _numa_ids,
+    _cgroup_v1,
     _last_resort,
 )
 

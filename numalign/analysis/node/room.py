@@ -35,6 +35,11 @@ class Room(NamedTuple):
     """CPUs of the largest Guaranteed container that can be aligned here, with as much memory as is free."""
 
 
+def no_larger(found: tuple[Room, ...], largest: int | None) -> tuple[Room, ...]:
+    """Let no NUMA node promise more than the largest pod of the node's policy; None: it is not known."""
+    return found if largest is None else tuple([room._replace(largest=min(room.largest, largest)) for room in found])
+
+
 def rooms(session: Session) -> tuple[Room, ...]:
     """Say what is free on each NUMA node."""
     node, state = session.node, session.state

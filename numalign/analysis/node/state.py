@@ -8,6 +8,7 @@ from contextlib import suppress
 from numalign.analysis.node.files import DEVICES
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
@@ -34,7 +35,7 @@ def state_findings(
         named: writes a pod's name.
         root: the kubelet's root directory.
     """
-    if node.cpu.static and files.cpu is not None:
+    if node.cpu.static and _is_static(files.cpu):
         yield from _cpus(node, state, named, f"{root}/{CPU_FILE}")
     if files.memory is not None:
         yield from _memory(node, files.memory, f"{root}/{MEMORY_FILE}")
@@ -44,6 +45,14 @@ def state_findings(
         yield from _devices(files.devices, named)
     if active is not None:
         yield from _leftovers(state, active, root)
+
+
+def _is_static(text: str | None) -> bool:
+    """Tell whether a CPU file says anything of CPUs: that of policy none has no pool."""
+    try:
+        return text is not None and cpu_file.inspect(text)[0].policy == "static"
+    except CheckpointError:
+        return True
 
 
 def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:

@@ -28,6 +28,11 @@ def start(given: StartInput) -> MemoryManager:
     return start(given.machine, policy, given.reserved_memory, given.reservation)
 
 
+def start_until_1_31(given: StartInput) -> MemoryManager:
+    """Do the same; a restart fails where memory moved inside a group of NUMA nodes (kubernetes/kubernetes 113130)."""
+    return start(given)._replace(by_node=True)
+
+
 def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
     """Say which NUMA nodes would do for a whole pod, with pod-level resources or without."""
     if not pod.as_a_whole:

@@ -207,7 +207,7 @@ def _same(manager: MemoryManager, restored: Mapping[int, NodeRecord], fresh: Mem
             )
             if table[:3] != expected:
                 return False
-            members = list(ids(record.group))
+            members = [node] if manager.by_node else list(ids(record.group))
             tables = [restored[member].tables.get(resource, NOTHING) for member in members]
             if sum(one.free for one in tables) % WORD != sum(fresh.free[place][one] for one in members) % WORD:
                 return False

@@ -57,6 +57,8 @@ class MemoryManager(NamedTuple):
     """Per resource the most that 1, 2, 3, … nodes can hold of it: running sums of `allocatable`, largest first."""
     wraps: tuple[bool, ...] = ()
     """Per resource whether `allocatable` of all nodes together passes 2^64 (rule 14)."""
+    by_node: bool = False
+    """A restored state is compared node by node, also inside a group (rule 50)."""
 
 
 class MemoryState(NamedTuple):

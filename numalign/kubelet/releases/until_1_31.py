@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from numalign.kubelet.config import Level
+from numalign.kubelet.memory.provider import start_until_1_31 as start_memory_until_1_31
 from numalign.kubelet.reading import without_sidecars
 from numalign.kubelet.releases.early_merge import (
     SINGLE_NODES_ONLY,
@@ -46,6 +47,7 @@ V1_16 = V1_32._replace(
     version=(1, 16),
     device=V1_32.device._replace(start=start_without_asking, container_hints=device_hints_without_reuse),
     cpu=V1_32.cpu._replace(container_hints=cpu_hints_without_reuse),
+    memory=V1_32.memory._replace(start=start_memory_until_1_31),
     merging=MergeRules(merge=EarlyMerge(), combine=combine_2019, single_filter=prefer_single_nodes, ranked=False),
     scopes={"container": admit_guaranteed_after_all_hints},
     options={},
@@ -121,6 +123,10 @@ def _equal_masks(kubelet: Kubelet) -> Kubelet:
 
 def _sidecars(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(reading=kubelet.reading._replace(see=V1_32.reading.see))
+
+
+def _memory_by_group(kubelet: Kubelet) -> Kubelet:
+    return kubelet._replace(memory=kubelet.memory._replace(start=V1_32.memory.start))
 
 
 def _options(since: Version) -> Iterator[Change]:
@@ -266,6 +272,13 @@ CHANGES: tuple[Change, ...] = (
         older="beta",
         newer="stable",
         apply=with_gate("TopologyManagerPolicyOptions", Gate(default=True, stage="GA")),
+    ),
+    Change(
+        topic="memory file after a restart",
+        since=(1, 32),
+        older="memory that moved between NUMA nodes of a group stops the kubelet (kubernetes/kubernetes 113130)",
+        newer="the sums over a group count",
+        apply=_memory_by_group,
     ),
     *_options((1, 32)),
 )

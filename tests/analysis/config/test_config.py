@@ -43,6 +43,15 @@ def test_every_recorded_refusal_can_be_repaired(family: str) -> None:
             check_start(Setup(scenario.machine, repaired.config, "kubelet", V1_32))
 
 
+def test_a_host_with_cgroup_v1_is_repaired() -> None:
+    found = repair(Setup(TWO._replace(cgroup_v1=True), KubeletConfig(), "kubelet", kubelet((1, 36))))
+
+    assert [(step.change.field, step.change.value) for step in found.steps if step.change] == [
+        ("fail_cgroup_v1", False)
+    ]
+    assert found.starts
+
+
 STATIC = {"memory_manager_policy": "Static"}
 CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
     "a policy in the wrong case": (

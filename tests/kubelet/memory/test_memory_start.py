@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.errors import StartError
-from numalign.kubelet.config import MemoryReservation
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
 from numalign.kubelet.memory.state import (
@@ -18,6 +18,9 @@ from numalign.kubelet.memory.state import (
     machine_state,
     overdrawn_tables,
 )
+from numalign.kubelet.node import start as start_node
+from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.setup import Setup
 from numalign.model import quantity
 from numalign.model.machine import Machine, NUMANode
 from tests.kubelet.memory.nodes import GI, Node, static
@@ -210,6 +213,29 @@ def test_a_state_that_fits_is_taken_over(m2: MemoryManager) -> None:
         reserved=((GI, 0),),
         entries=ONE,
     )
+
+
+def test_memory_that_moved_inside_a_group_stops_kubelets_before_1_32(m2: MemoryManager) -> None:
+    """Rule 50, kubernetes/kubernetes 113130: 2Gi of the group are on NUMA node 1, where a fresh start takes node 0."""
+    entries = {"u": {"c": (Block(0b11, "memory", 2 * GI),)}}
+    tables = {node: Table(10 * GI, GI, 9 * GI, taken * GI, (9 - taken) * GI) for node, taken in ((0, 0), (1, 2))}
+    records = {node: NodeRecord(1, 0b11, {"memory": table}) for node, table in tables.items()}
+
+    assert validate_state(m2, records, entries).reserved == ((0, 2 * GI),)
+    with pytest.raises(StartError, match="expected machine state is different"):
+        validate_state(m2._replace(by_node=True), records, entries)
+
+
+@pytest.mark.parametrize(("release", "by_node"), [((1, 31), True), ((1, 32), False)])
+def test_up_to_which_release_it_does(release: tuple[int, int], by_node: bool) -> None:
+    config = KubeletConfig(
+        memory_manager_policy="Static",
+        kube_reserved={"memory": "1Gi"},
+        reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),),
+        eviction_hard={},
+    )
+    node, _ = start_node(Setup(machine(), config, "ideal", kubelet(release)))
+    assert node.memory.by_node == by_node
 
 
 def test_without_any_state_the_tables_are_built(m2: MemoryManager) -> None:
