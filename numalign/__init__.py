@@ -30,6 +30,7 @@ __all__ = [  # noqa: F405 (imported when first used)
     "NumalignError",
     "Pod",
     "PodResult",
+    "Resized",
     "StartError",
     "admit",
     "check_config",

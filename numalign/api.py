@@ -12,7 +12,10 @@ from numalign.analysis.situation import Event, Situation, arrivals, played
 from numalign.errors import HostError, InputError, Notice, NumalignError, StartError
 from numalign.kubelet import admission
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.fit import ActivePods
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.start.resize import Resized
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.render.json import Data
@@ -47,6 +50,7 @@ __all__ = [
     "NumalignError",
     "Pod",
     "PodResult",
+    "Resized",
     "StartError",
     "admit",
     "check_config",
@@ -251,6 +255,47 @@ class Node(NamedTuple):
             if name in (pod.name, pod.full_name):
                 return type(self)(admission.end(self.session, pod.uid))
         raise KeyError(name)
+
+    def restart(
+        self, *, settings: Mapping[str, str] | None = None, kubelet: str | None = None
+    ) -> tuple[Self, tuple[PodResult, ...]]:
+        """Restart its kubelet; returns the node behind it, and what became of each pod that ran, in order.
+
+        Args:
+            settings: single settings over its own, by the kubelet's flags.
+            kubelet: which kubelet starts, such as `1.36`; None: the same.
+
+        Raises:
+            InputError: an argument is wrong.
+            StartError: the kubelet does not start with what it finds.
+        """
+        from numalign.kubelet.start.restart import restart, running_of
+
+        node, state, view, pods = self.session
+        setup = _setup(node.machine, node.config, settings, kubelet or version_text(node.kubelet.version))
+        again = restart(
+            setup._replace(base="ideal"), node, state, pods, running=running_of(pods), fit_check=view is not None
+        )
+        return type(self)(again.there), tuple([PodResult._make(pod_result(outcome)) for outcome in again.pods])
+
+    def resize(self, pod: Pod) -> tuple[Self, Resized]:
+        """Ask for other amounts of a pod in place; only the managers decide. What it holds stays as it is.
+
+        Args:
+            pod: as it is wanted, under the name of a pod of the node.
+
+        Raises:
+            KeyError: there is no such pod.
+        """
+        from numalign.kubelet.start.resize import resize
+
+        before = next((one for one in self.session.pods if one.full_name == pod.full_name), None)
+        if before is None:
+            raise KeyError(pod.full_name)
+        wanted, demand = self.session.node.read_pod(pod._replace(uid=before.uid))
+        answer = resize(self.session.node, self.session.state, before, wanted, demand)
+        pods = [wanted if answer.admit and one is before else one for one in self.session.pods]
+        return type(self)(self.session._replace(state=answer.state, pods=ActivePods(pods))), answer
 
     @property
     def pods(self) -> tuple[Pod, ...]:

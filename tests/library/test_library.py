@@ -128,6 +128,28 @@ def test_only_what_admit_returned_can_be_explained() -> None:
         numalign.explain(result)
 
 
+def test_a_restart_and_a_resize_give_another_node() -> None:
+    full = {"topology-manager-policy": "best-effort", "cpu-manager-policy-options": "full-pcpus-only=true"}
+    pod = numalign.load_pods("pods/guaranteed-4cpu-1gpu.yaml")[0]
+    busy, _ = numalign.Node.start("dgx-1", settings=full).admit(pod)
+    many = pod.containers[0]._replace(requests={}, limits={})
+
+    after, came = busy.restart()
+    older, _ = busy.restart(kubelet="1.35")
+    same, answer = busy.resize(pod)
+    left, refused = busy.resize(pod._replace(containers=(many, *pod.containers[1:])))
+
+    assert [(one.name, one.admitted) for one in came] == [(pod.name, True)]
+    assert [one.name for one in after.pods] == [one.name for one in older.pods] == [pod.name]
+    assert older.session.node.kubelet.version == (1, 35)
+    assert (answer.changed, same.pods) == (False, busy.pods)
+    assert (refused.changed, refused.reason, left.pods) == (True, "Infeasible", busy.pods)
+    with pytest.raises(numalign.StartError, match="differs from state checkpoint policy"):
+        busy.restart(settings={"cpu-manager-policy": "none", "cpu-manager-policy-options": ""})
+    with pytest.raises(KeyError):
+        busy.resize(pod._replace(name="other"))
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from numalign.analysis.lint.finding import Finding
 from numalign.analysis.lint.subject import Subject
-from numalign.analysis.node.restart import running_of
 from numalign.kubelet.admission import admit
 from numalign.kubelet.demand import ContainerDemand, PodDemand, with_overhead
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
-from numalign.kubelet.start.restart import readmit
+from numalign.kubelet.start.restart import readmit, running_of
 from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
 from numalign.model.words import nearest

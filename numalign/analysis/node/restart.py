@@ -15,7 +15,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.fit.check import exceeded
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node, NodeState
-from numalign.kubelet.start.restart import readmit
+from numalign.kubelet.start.restart import readmit, running_of
 from numalign.model.machine import NUMANode
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
@@ -130,11 +130,6 @@ class _Trial:
     ) -> Mapping[str, Outcome]:
         come = readmit(up, pods, registered=registered, running=self._running)
         return {one.pod.uid: one for one in come if not one.admit}
-
-
-def running_of(pods: Iterable[Pod]) -> frozenset[tuple[str, str]]:
-    """Name the containers that run, as (pod UID, container): init containers have ended."""
-    return frozenset((pod.uid, one.name) for pod in pods for one in pod.containers if one.kind != "init")
 
 
 def _stays(node: Node, state: NodeState, pod: PodDemand) -> bool:

@@ -6,7 +6,7 @@ says is running needs no devices from a plugin; then what no active pod holds is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
@@ -46,8 +46,9 @@ def restart(
     *,
     registered: Collection[str] | None = None,
     running: Collection[tuple[str, str]] = (),
+    fit_check: bool = False,
 ) -> Restarted:
-    """Stop a kubelet and start it with what its three files say; only the managers decide.
+    """Stop a kubelet and start it with what its three files say.
 
     Args:
         setup: the machine, settings and release from then on.
@@ -56,11 +57,12 @@ def restart(
         pods: those that come again, in order.
         registered: resources whose plugins are back before the first pod comes; None: all.
         running: (pod UID, container) of those that the runtime says are running.
+        fit_check: judge the node as a whole after the managers.
 
     Raises:
         StartError: the kubelet does not come up.
     """
-    up = come_up(setup, node, state, fit_check=False)
+    up = come_up(setup, node, state, fit_check=fit_check)
     come = tuple(readmit(up, pods, registered=registered, running=running))
     now = come[-1].then if come else up
     stale = now.state if not come else _uncollected(come[-1])
@@ -146,6 +148,11 @@ def readmit(
         if outcome.stage in FATAL:
             return
         waiting = outcome.then._replace(state=_uncollected(outcome))
+
+
+def running_of(pods: Iterable[Pod]) -> frozenset[tuple[str, str]]:
+    """Name the containers that run, as (pod UID, container): init containers have ended."""
+    return frozenset((pod.uid, one.name) for pod in pods for one in pod.containers if one.kind != "init")
 
 
 def _uncollected(outcome: Outcome) -> NodeState:

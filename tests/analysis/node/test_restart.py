@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.analysis.node.restart import Restart, restart_of, running_of
+from numalign.analysis.node.restart import Restart, restart_of
 from numalign.kubelet.admission import Session, admit, open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.start.restart import come_up, readmit
+from numalign.kubelet.start.restart import come_up, readmit, running_of
 from numalign.kubelet.start.restore import settle
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
