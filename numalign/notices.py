@@ -46,6 +46,9 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "folder-below": ("note", None),  # the message names the folder
     "unknown-field": ("warning", "correct or remove the field"),
     "settings-incomplete": ("warning", None),  # the message names the missing flag, where one is missing
+    "settings-estimated": ("warning", None),  # the system does not publish more
+    "setting-not-taken": ("warning", "remove the setting, or set it where the system takes it"),
+    "value-unexpanded": ("warning", "expand the template first"),
     "settings-of-the-machine": ("note", None),  # the machine file has these settings on purpose
     "kubelet-unused": ("note", "remove the kubelet flags"),
     "baseline-gone": ("note", None),  # the message names the flag

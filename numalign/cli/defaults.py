@@ -27,9 +27,10 @@ ALLOWED: Final = frozenset(
     """
     allow-missing alternatives audit baseline beside cluster columns config-dir cpu-manager-policy
     cpu-manager-policy-options cpus-by details device device-rules eviction-hard fail-on feature-gates filename
-    fingerprint fleet gang hugepages ignore kube-reserved kubelet-config kubelet-config-of kubelet-version like machine
-    machine-of memory-manager-policy memory-per-numa-node namespace need node-name only only-exclusive output
-    placement policy quiet redact replicas replicaset-backoff reserved-cpus reserved-memory
+    fingerprint fleet gang hugepages ignore instance-type kube-reserved kubelet-config kubelet-config-of
+    kubelet-version like machine machine-of max-pods memory-manager-policy memory-per-numa-node namespace need
+    node-name only only-exclusive output placement policy pool quiet recursive redact replicas replicaset-backoff
+    reserved-cpus reserved-memory
     retry-on-resync runs scheduler scheduler-version scope seed slices standard-numa started sweep system-reserved
     topology-manager-policy topology-manager-policy-options topology-manager-scope trace trace-form try-option verbose
     verdict with

@@ -32,6 +32,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("topology_manager_policy_options", "cpu_manager_policy", "cpu_manager_policy_options"),
         *("memory_manager_policy", "reserved_memory", "reserved_cpus", "kube_reserved", "system_reserved"),
         *("eviction_hard", "feature_gates", "gates", "kubelet_version", "release"),
+        *("max_pods", "instance_type", "pool"),
     ),
     OTHER: (),
     "Output": ("details", "alternatives", "fail_on", "need", "output", "save", "snapshot", "quiet"),
@@ -39,6 +40,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 """Heading -> parameters, in the order of --help; `OTHER` has what is named nowhere."""
 
 RARE: Sequence[str] = (
+    *("instance_type", "pool", "max_pods", "recursive"),
     *(
         "devices",
         "hugepages",

@@ -140,6 +140,7 @@ _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--system-reserved",), "cpu=1,…", "resources of the operating system"),
     (("--eviction-hard",), "S<V,…", "hard thresholds, such as memory.available<100Mi"),
     (("--feature-gates",), "G=true,…", "such as CPUManagerPolicyAlphaOptions=true"),
+    (("--max-pods",), "N", "pods of a node, by which clouds reserve memory"),
 )
 
 
@@ -162,6 +163,8 @@ _KUBELET: tuple[Decorator, ...] = (
         help="KubeletConfiguration, or a file that contains one",
     ),
     flag("--config-dir", metavar="DIR", help="drop-ins (*.conf) over --kubelet-config"),
+    flag("--instance-type", metavar="TYPE", help="EC2 instance type, such as p5.48xlarge"),
+    flag("--pool", metavar="NAME", help="pool of nodes to use, if a file has several"),
     *(flag(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
 )
 
@@ -172,10 +175,12 @@ def kubelet_options(function: Command) -> Command:
     def gather(given: Given) -> None:
         settings = {names[0].removeprefix("--"): given.pop(_parameter(names)) for names, _, _ in _SETTINGS}
         given["kubelet"] = KubeletRequest(
-            given.pop("kubelet_config"),
-            given.pop("config_dir"),
-            {flag: text for flag, text in settings.items() if text is not None},
-            given.pop("kubelet_version"),
+            config=given.pop("kubelet_config"),
+            config_dir=given.pop("config_dir"),
+            settings={flag: text for flag, text in settings.items() if text is not None},
+            version=given.pop("kubelet_version"),
+            instance=given.pop("instance_type"),
+            pool=given.pop("pool"),
         )
 
     return with_options(function, _KUBELET, gather)

@@ -67,9 +67,8 @@ with late_imports():
 ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
 ForPrograms = Literal["json", "yaml", "prometheus"]
 ForBuildServers = Literal["junit", "github", "gitlab", "sarif"]
-ConfigFile = Literal["kubeletconfig", "performanceprofile", "kubeadm"]
-Output = ForPeople | ForPrograms | ForBuildServers | ConfigFile
-"""What some command can be asked to print."""
+Output = ForPeople | ForPrograms | ForBuildServers | str
+"""What some command can be asked to print; the files of `config suggest` have names of their own."""
 
 Face = Literal["document", "wide", "data", "rows", "names", "checks", "picture"]
 Answer = TypeVar("Answer", contravariant=True)

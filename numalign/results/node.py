@@ -178,4 +178,4 @@ class ConfigCheckResult(NamedTuple):
     @property
     def starts(self) -> bool:
         """Whether the kubelet comes up, with a node's files where there is one."""
-        return self.report.starts and (self.node is None or self.node.starts)
+        return bool(self.report.starts) and (self.node is None or self.node.starts)

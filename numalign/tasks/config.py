@@ -6,23 +6,25 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.config.check import report
 from numalign.analysis.config.suggest import Suggestion, suggest
+from numalign.analysis.config.systems import KUBELET
 from numalign.analysis.config.upgrade import upgrade_notices
 from numalign.errors import StartError
 from numalign.results.node import ConfigCheckResult
-from numalign.tasks.setup import kubelet_asked
+from numalign.tasks.setup import facts_of, kubelet_asked
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from numalign.analysis.config.systems import Ground, System
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
     from numalign.tasks.requests import KubeletRequest
     from numalign.tasks.setup import LoadedSetup
 
 
-def check_config(setup: Setup) -> ConfigCheckResult:
+def check_config(setup: Setup, ground: Ground | None = None) -> ConfigCheckResult:
     """Check a configuration on its machine, and work out the nearest one that starts."""
-    return ConfigCheckResult(setup, report(setup))
+    return ConfigCheckResult(setup, report(setup, ground))
 
 
 def before_upgrade(on: LoadedSetup, flags: Collection[str] = ()) -> LoadedSetup:
@@ -35,12 +37,13 @@ def before_upgrade(on: LoadedSetup, flags: Collection[str] = ()) -> LoadedSetup:
     return on._replace(notices=(*on.notices, *upgrade_notices(on.setup, flags)))
 
 
-def suggest_config(machine: Machine, request: KubeletRequest) -> Suggestion:
+def suggest_config(machine: Machine, request: KubeletRequest, system: System | None = None) -> Suggestion:
     """Write a configuration for a machine that aligns what can be aligned.
 
     Args:
         machine: the machine.
         request: the settings that are wished for, kept where the kubelet accepts them; and which kubelet it is.
+        system: the cloud or distribution that it is for; None: a kubelet by itself.
 
     Raises:
         InputError: a flag's text cannot be read.
@@ -48,7 +51,8 @@ def suggest_config(machine: Machine, request: KubeletRequest) -> Suggestion:
     """
     from numalign.sources.kubelet.flags import read_flags
 
-    suggestion = suggest(machine, read_flags(request.settings), kubelet_asked(request))
+    wishes = read_flags(request.settings)
+    suggestion = suggest(machine, wishes, kubelet_asked(request), system or KUBELET, facts_of(machine, request))
     if suggestion.error:
         raise StartError(suggestion.error)
     return suggestion

@@ -22,7 +22,11 @@ class KubeletRequest(NamedTuple):
     settings: Mapping[str, str] = {}
     """Flag of the kubelet, without dashes -> text."""
     version: str | None = None
-    """`1.32`; None: the machine's own, or the newest."""
+    """`1.32`; None: the machine's own, that of `config`, or the newest."""
+    instance: str | None = None
+    """The type of the node's instance in its cloud."""
+    pool: str | None = None
+    """Which pool of nodes is meant, where `config` has several."""
 
 
 class MachineName(str):

@@ -30,6 +30,7 @@ from numalign.sources.kubelet import Loaded
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis.config.systems import Facts, Ground
     from numalign.sources.kubelet.performance_profile import Pages
     from numalign.sources.pods.manifest import PodSource
     from numalign.sources.text.yaml import Document
@@ -56,6 +57,8 @@ class LoadedSetup(NamedTuple):
     origin: str
     """Where the machine came from."""
     notices: tuple[Notice, ...]
+    ground: Ground | None = None
+    """What the settings rest on; None: on a kubelet's defaults."""
 
 
 class LoadedPods(NamedTuple):
@@ -93,8 +96,13 @@ class LoadedPods(NamedTuple):
             )
 
 
-def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
+def load_setup(machine: str | None, request: KubeletRequest, *, doubtful: bool = False) -> LoadedSetup:
     """Read the machine and the settings: a flag beats the file, the file beats the machine's own section.
+
+    Args:
+        machine: the machine; None: the live host.
+        request: the settings asked for.
+        doubtful: also where it is unknown whether the kubelet starts.
 
     Raises:
         InputError: something is wrong with them.
@@ -104,7 +112,19 @@ def load_setup(machine: str | None, request: KubeletRequest) -> LoadedSetup:
     found, origin, notices = load_machine(machine)
     changes = getattr(machine, "changes", None)
     on = setup_on(found, origin, request, pages_given=bool(changes and changes.hugepages))
+    if on.ground and on.ground.unknown and not doubtful:
+        _refuse_doubt(on.setup, on.ground)
     return on._replace(notices=(*notices, *on.notices))
+
+
+def _refuse_doubt(setup: Setup, ground: Ground) -> None:
+    """Refuse settings of which it is unknown whether the kubelet starts with them."""
+    from numalign.analysis.config.check import report
+
+    found = report(setup, ground)
+    if found.starts is None:
+        fixes = "; ".join(f"fix: {fix}" for fix in dict.fromkeys(found.unknown.values()))
+        raise InputError(f"unknown whether the kubelet starts: it depends on {', '.join(found.unknown)}; {fixes}")
 
 
 def told_apart(loaded: Sequence[LoadedSetup]) -> list[LoadedSetup]:
@@ -140,15 +160,16 @@ def setup_on(
         InputError: something is wrong with them.
         StartError: the kubelet would not accept the configuration.
     """
-    (config, notices, pages), base = load_config(machine, origin, request, given)
-    if pages and not pages_given:
-        machine, notices = _with_pages(machine, pages, notices)
-    if request.version is None and machine.kubelet_version:
-        request = request._replace(version=machine.kubelet_version)
+    loaded, base = load_config(machine, origin, request, given)
+    config, notices = loaded.config, loaded.warnings
+    if loaded.pages and not pages_given:
+        machine, notices = _with_pages(machine, loaded.pages, notices)
+    if request.version is None:
+        request = request._replace(version=machine.kubelet_version or loaded.version or None)
     asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
     notices += tuple(unused_settings(setup))
-    return LoadedSetup(setup, origin, (*notices, *_history(asked, config)))
+    return LoadedSetup(setup, origin, (*notices, *_history(asked, config)), loaded.ground)
 
 
 def _with_pages(
@@ -246,7 +267,11 @@ def load_config(
 
         base = "kubelet"
         if request.config is not None:
-            loaded = kubelet_file.load(request.config, request.config_dir)
+            loaded = kubelet_file.load(request.config, request.config_dir, facts_of(machine, request), request.pool)
+            if loaded.ground is not None:
+                ground = loaded.ground.beside(request.settings)
+                warnings = (*loaded.warnings, *ground.notices(request.config))
+                loaded = loaded._replace(ground=ground, warnings=warnings)
         elif request.config_dir is not None:
             raise InputError("--config-dir requires --kubelet-config; fix: add --kubelet-config")
         else:
@@ -257,6 +282,30 @@ def load_config(
         config = apply_flags(loaded.config, request.settings)
         loaded = loaded._replace(config=config, warnings=(*loaded.warnings, *_ignored(config, request)))
     return loaded, base
+
+
+def facts_of(machine: Machine, request: KubeletRequest) -> Facts:
+    """Collect what a cloud's own part of the settings may depend on.
+
+    Raises:
+        InputError: the type of the instance, or a number, is unknown.
+    """
+    from numalign.analysis.config.instances import limits_of
+    from numalign.analysis.config.systems import Facts
+    from numalign.sources.kubelet.flags import read_flags
+
+    if request.instance is not None and limits_of(request.instance) is None:
+        text = f"the network of {request.instance} is not in numalign's table; fix: --max-pods N"
+        raise InputError(text, "--instance-type")
+    version = request.version or machine.kubelet_version
+    pods = read_flags({"max-pods": request.settings["max-pods"]}) if "max-pods" in request.settings else {}
+    return Facts(
+        cpus=machine.cpus.bit_count(),
+        memory=machine.total_memory or machine.memory,
+        version=parse_version(version) if version else None,
+        instance=request.instance,
+        pods=pods.get("max_pods"),
+    )
 
 
 def default_policy(on: LoadedSetup, request: KubeletRequest) -> tuple[Notice, ...]:

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
+from numalign.analysis.config.suggest import suggest
+from numalign.analysis.config.systems import FORMATS, Facts
 from numalign.cli import main
+from numalign.kubelet.releases import NEWEST
+from numalign.sources.kubelet.configuration import load
 from numalign.sources.machine import bundled
+from numalign.sources.machine.file import load_machine
 from tests.cli.running import in_process
+from tests.schemas import strictly
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -94,9 +100,9 @@ def test_suggest_does_not_read_a_configuration(capsys: pytest.CaptureFixture[str
     assert run(capsys, "suggest", "-m", "figure-1", "--kubelet-config", "x")[0] == 2
 
 
-@pytest.mark.parametrize("form", ["kubeletconfig", "performanceprofile", "kubeadm"])
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", ["figure-1", "hgx-h100", "xeon-2s-snc4", "gb200"])
-def test_a_suggestion_in_any_form_passes_the_check(
+def test_a_suggestion_in_any_form_starts_and_is_read_back_equal(
     form: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, _ = run(capsys, "suggest", "-m", name, "-o", form)
@@ -105,6 +111,93 @@ def test_a_suggestion_in_any_form_passes_the_check(
 
     assert status == 0
     assert run(capsys, "check", str(path), "-m", name)[0] == 0
+    machine = load_machine(name).machine
+    facts = Facts(machine.cpus.bit_count(), machine.total_memory or machine.memory, NEWEST)
+    config = suggest(machine, {}, system=FORMATS[form], facts=facts).config
+    if form != "performanceprofile":  # whose operator adds thresholds
+        assert load(str(path), facts=facts).config == config
+
+
+def test_what_a_form_has_no_setting_for_is_left_out_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "suggest", "-m", "hgx-h100", "-o", "aks")
+    assert json.loads(out) == {"cpuManagerPolicy": "static", "topologyManagerPolicy": "restricted"}
+    assert (status, "memoryManagerPolicy" in err, "AKS has no such setting" in err) == (0, True, True)
+
+
+NODE_CONFIG = """apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    config:
+      cpuManagerPolicy: static
+      memoryManagerPolicy: Static
+      reservedMemory: [{numaNode: 0, limits: {memory: 1455Mi}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "starts"),
+    [
+        pytest.param((), 2, None, id="nobody says how many pods"),
+        pytest.param(("--instance-type", "p5.48xlarge"), 0, True, id="the instance does"),
+        pytest.param(("--max-pods", "100"), 0, True, id="the number is there"),
+        pytest.param(("--max-pods", "101"), 4, False, id="another number"),
+        pytest.param(("--kube-reserved", "memory=1355Mi,cpu=1"), 0, True, id="the reservation is"),
+    ],
+)
+def test_the_verdict_rests_on_what_is_known(
+    words: tuple[str, ...], status: int, starts: bool | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(NODE_CONFIG)
+    done = in_process("config", "check", path, "-m", "hgx-h100", "-o", "json", *words)
+    strictly("config-check-result").validate(done.json)
+    assert (done.status, done.json["starts"]) == (status, starts)
+    if starts is None:
+        assert [one["setting"] for one in done.json["unknown"]] == ["kubeReserved.memory"]
+        assert (done.json["steps"], done.json["suggestion"]) == ([], None)
+        table = in_process("config", "check", path, "-m", "hgx-h100")
+        assert "Unknown whether the kubelet starts: it depends on kubeReserved.memory." in table.out
+        admitted = in_process("admit", "pods/limits-only.yaml", "-m", "hgx-h100", "--kubelet-config", path)
+        assert (admitted.status, "fix: add --instance-type TYPE or --max-pods N" in admitted.err) == (2, True)
+
+
+def test_an_unknown_instance_is_wrong_input(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(NODE_CONFIG)
+    done = in_process("config", "check", path, "-m", "hgx-h100", "--instance-type", "zz9.large")
+    assert (done.status, "--max-pods N" in done.err) == (2, True)
+
+
+def test_what_is_wrong_for_certain_is_said_beside_the_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(NODE_CONFIG + "      topologyManagerScope: pods\n")
+    done = in_process("config", "check", path, "-m", "hgx-h100", "-o", "json")
+    assert (done.status, done.json["starts"], len(done.json["steps"])) == (4, False, 1)
+
+
+def test_two_cgroups_go_together_with_reserved_cpus(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(NODE_CONFIG.partition("      memoryManager")[0] + "      reservedSystemCPUs: 0-1\n")
+    done = in_process("config", "check", path, "-m", "hgx-h100", "-o", "json")
+    [step] = done.json["steps"]
+    assert (step["change"]["field"], step["change"]["also"]) == ("kubeReservedCgroup", {"systemReservedCgroup": ""})
+
+
+def test_cpus_are_reserved_by_number_where_names_are_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "group.yaml"
+    path.write_text(
+        "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nspec: {kubelet: {cpuManagerPolicy: static}}\n"
+    )
+    done = in_process("config", "check", path, "-m", "hgx-h100", "-o", "json")
+    assert [step["change"]["field"] for step in done.json["steps"]] == ["kubeReserved"]
+
+
+def test_one_of_several_pools_is_named() -> None:
+    pools = Path("tests/corpus/kubelet/eksctl-pools.yaml").resolve()
+    assert in_process("config", "check", pools, "-m", "hgx-h100", "--pool", "b").status == 0
+    wrong = in_process("config", "check", pools, "-m", "hgx-h100", "--pool", "c")
+    assert (wrong.status, "allowed: a, b" in wrong.err) == (2, True)
 
 
 PROFILE = """apiVersion: performance.openshift.io/v2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from numalign.analysis.config.repair import Step, repair
+from numalign.analysis.config.repair import Step, repair, start_error
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
+from numalign.analysis.config.systems import Ground
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start
@@ -28,7 +29,8 @@ class ConfigFinding(NamedTuple):
 class ConfigReport(NamedTuple):
     """The answer of `config check`."""
 
-    starts: bool
+    starts: bool | None
+    """None: it depends on a part of the settings that is not known."""
     steps: tuple[Step, ...]
     """What the kubelet would say, one refusal after the other, and the change that answers it."""
     repaired: KubeletConfig
@@ -39,28 +41,52 @@ class ConfigReport(NamedTuple):
     memory: MemorySum | None
     """The sum behind `reservedMemory`; None: the reservations cannot be read."""
     reserved_cpus: int | None
-    """CPUs that are never given out exclusively; None: it does not start, or the CPU manager is off."""
+    """CPUs that are never given out exclusively; None: it does not start, the CPU manager is off, or it is unknown."""
+    unknown: Mapping[str, str] = {}
+    """Setting on which `starts` depends -> what makes it known."""
 
 
-def report(setup: Setup) -> ConfigReport:
-    """Check a configuration and work out the nearest one that starts."""
+def report(setup: Setup, ground: Ground | None = None) -> ConfigReport:
+    """Check a configuration and work out the nearest one that starts.
+
+    Args:
+        setup: the configuration on its machine.
+        ground: what the configuration rests on; of what is unknown there nothing is fixed. None: a kubelet's defaults.
+    """
+    ground = ground or Ground()
     machine, config = setup.machine, setup.config
-    outcome = repair(setup)
-    reservation = readable_reservation(config, machine)
+    sure = _sure(setup, ground)
+    outcome = repair(sure, ground.lacks)
+    doubt = sure.config != config
+    unknown_memory = doubt and ground.is_unknown("memory")
+    reservation = None if unknown_memory else readable_reservation(config, machine)
     reserved: int | None = None
-    if outcome.starts:
-        manager = check_start(setup._replace(config=outcome.config)).cpu
+    if outcome.starts and not ground.is_unknown("cpu"):
+        manager = check_start(sure._replace(config=outcome.config)).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
-        starts=not outcome.steps,
+        starts=False if outcome.steps else None if doubt else True,
         steps=outcome.steps,
-        repaired=outcome.config,
-        repairable=outcome.starts,
+        repaired=config if doubt and not outcome.steps else outcome.config,
+        repairable=outcome.starts and not doubt,
+        unknown=ground.unknown if doubt else {},
         # What remains to be said once the kubelet starts; a person should not meet it one run later.
         findings=tuple(_findings(outcome.config, machine, reserved)),
         memory=None if reservation is None else memory_sum(config, machine, reservation),
         reserved_cpus=None if outcome.steps else reserved,
     )
+
+
+def _sure(setup: Setup, ground: Ground) -> Setup:
+    """Take out what an unknown part of the reservations decides, so that what is left is certain."""
+    config = setup.config
+    if ground.is_unknown("memory") and config.memory_manager_policy == "Static":
+        config = config._replace(memory_manager_policy="None", reserved_memory=())
+    if ground.is_unknown("cpu") and config.cpu_manager_policy == "static":
+        without = config._replace(cpu_manager_policy="none", cpu_manager_policy_options=None)
+        stops = start_error(setup._replace(config=config)) is not None
+        config = without if stops and start_error(setup._replace(config=without)) is None else config
+    return setup._replace(config=config)
 
 
 def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> Iterator[ConfigFinding]:

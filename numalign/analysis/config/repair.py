@@ -12,7 +12,7 @@ from typing import Any
 
 from numalign.analysis.config.reserve import accepted_section
 from numalign.errors import StartError
-from numalign.kubelet.config import KubeletConfig, Manager, Option
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, Manager, Option
 from numalign.kubelet.cpu import options as cpu
 from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import first_with_option
@@ -41,6 +41,13 @@ class SettingChange(NamedTuple):
     value: Any
     why: str
     """One line, for people."""
+    also: tuple[SettingChange, ...] = ()
+    """What has to be changed with it."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Field -> new value, of all that changes."""
+        return {one.field: one.value for one in (self, *self.also)}
 
 
 class Step(NamedTuple):
@@ -67,8 +74,13 @@ def start_error(setup: Setup) -> str | None:
     return None
 
 
-def repair(setup: Setup) -> Repaired:
-    """Change a configuration step by step until the kubelet starts, or no change helps."""
+def repair(setup: Setup, lacks: frozenset[str] = frozenset()) -> Repaired:
+    """Change a configuration step by step until the kubelet starts, or no change helps.
+
+    Args:
+        setup: the configuration on its machine.
+        lacks: fields of KubeletConfiguration that cannot be set.
+    """
     steps: list[Step] = []
     seen: set[str] = set()
     config = setup.config
@@ -76,7 +88,9 @@ def repair(setup: Setup) -> Repaired:
     while error is not None and len(steps) < MAX_STEPS:
         seen.add(error)
         for change in _changes(setup._replace(config=config)):
-            changed = config._replace(**{change.field: change.value})
+            if FIELD_NAMES[change.field] in lacks:
+                continue
+            changed = config._replace(**change.values)
             next_error = start_error(setup._replace(config=changed))
             if next_error not in seen:
                 break
@@ -116,9 +130,10 @@ def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
     text = config.reserved_system_cpus
     if not text:
         return
-    for field in ("system_reserved_cgroup", "kube_reserved_cgroup"):
-        if getattr(config, field):
-            yield SettingChange(field, "", "cannot be used with reservedSystemCPUs")
+    cgroups = [field for field in ("kube_reserved_cgroup", "system_reserved_cgroup") if getattr(config, field)]
+    if cgroups:
+        first, *others = (SettingChange(field, "", "cannot be used with reservedSystemCPUs") for field in cgroups)
+        yield first._replace(also=tuple(others))
     try:
         known = cpuset.parse(text) & machine.cpus
         why = f"this machine's CPUs are {format_set(machine.cpus)}"
@@ -215,6 +230,9 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     if MAX_NODES in given or (nodes > topology.LEAST_MAX_NODES and MAX_NODES in setup.kubelet.levels("topology")):
         enough = {**given, MAX_NODES: str(max(topology.LEAST_MAX_NODES, nodes))}
         yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; the lowest limit is 8")
+    if nodes > topology.LEAST_MAX_NODES:
+        why = f"the other policies need {MAX_NODES} for {nodes} NUMA nodes"
+        yield SettingChange("topology_manager_policy", "none", why)
     for row in topology.OPTIONS:
         if row.name in given and not row.number:
             yield SettingChange(field, {**given, row.name: "true"}, 'allowed: "true" or "false"')
@@ -251,10 +269,12 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
     if given and config.cpu_manager_policy == "none":
         yield SettingChange("cpu_manager_policy", "static", "options require the static policy")
     if not config.reserved_system_cpus:
-        core = format_set(first_core(machine))
-        yield SettingChange(
-            "reserved_system_cpus", core, "the static policy needs a reserved CPU: reserve a whole core"
-        )
+        core = first_core(machine)
+        why = "the static policy needs a reserved CPU: reserve a whole core"
+        by_name = SettingChange("reserved_system_cpus", format_set(core), why)
+        by_number = SettingChange("kube_reserved", {**config.kube_reserved, "cpu": str(core.bit_count())}, why)
+        cgroups = config.kube_reserved_cgroup or config.system_reserved_cgroup
+        yield from (by_number, by_name) if cgroups else (by_name, by_number)
     yield from _misnamed(field, given, setup.kubelet, "cpu")
     for name in sorted(given):
         yield SettingChange(field, {**given, name: "true"}, f'{name}: allowed: "true" or "false"')

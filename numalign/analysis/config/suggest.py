@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from numalign.analysis.config.repair import first_core, repair
+from numalign.analysis.config.reservations import QUARTERS, kept
 from numalign.analysis.config.reserve import accepted_section
-from numalign.kubelet.config import KubeletConfig, Option
+from numalign.analysis.config.systems import KUBELET, OKE, Facts, System, config_of
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, Option
 from numalign.kubelet.cpu.options import OPTIONS as CPU_OPTIONS
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import OPTIONS as TOPOLOGY_OPTIONS
+from numalign.model import cpuset
 from numalign.model.cpuset import format_set
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import GIBI
@@ -21,8 +24,6 @@ from numalign.values import NamedTuple
 
 CORES_A_RESERVED_ONE = 32
 """Of how many cores one is kept for the system."""
-MEMORY_TIERS = ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))
-"""(GiB, per cent kept of them), in order; 0: all the rest."""
 
 
 class Suggestion(NamedTuple):
@@ -33,31 +34,73 @@ class Suggestion(NamedTuple):
     """Field of KubeletConfig -> why it is set, one line."""
     error: str
     """The kubelet's text where it does not start after all; else empty."""
+    left_out: tuple[str, ...] = ()
+    """Fields of KubeletConfiguration that would be set, had the system them."""
 
 
-def suggest(machine: Machine, wishes: Mapping[str, Any], kubelet: Kubelet = LATEST) -> Suggestion:
+def suggest(
+    machine: Machine,
+    wishes: Mapping[str, Any],
+    kubelet: Kubelet = LATEST,
+    system: System = KUBELET,
+    facts: Facts | None = None,
+) -> Suggestion:
     """Write a configuration for a machine.
 
     Args:
         machine: the machine.
         wishes: settings that the person wants (field of KubeletConfig -> value); kept where the kubelet accepts them.
         kubelet: which kubelet it is for.
+        system: the cloud or distribution that it is for, whose own part lies below.
+        facts: what that part depends on; None: the machine and the kubelet alone.
     """
+    facts = facts or Facts(machine.cpus.bit_count(), machine.total_memory or machine.memory, kubelet.version)
+    given = {"memoryManagerPolicy": "Static"} if "memoryManagerPolicy" not in system.lacks else {}
+    given |= {"reservedSystemCPUs": format_set(reserved_cores(machine))} if system.takes_cpus else {}
+    config = config_of(system.base(facts, given).fields)
     reasons: dict[str, str] = {}
-    config = KubeletConfig()
-    for field, value, why in _settings(machine):
+    for field, value, why in _for_system(_settings(machine), config, system):
         reasons[field] = why
-        config = config._replace(**{field: value})
+        if field == "kube_reserved":
+            config = config._replace(kube_reserved={**config.kube_reserved, **value})
+        else:
+            config = config._replace(**{field: value})
     config = config._replace(**wishes)
     reasons |= dict.fromkeys(wishes, "as requested")
-    if config.memory_manager_policy == "Static" and "reserved_memory" not in wishes:
+    if config.memory_manager_policy == "Static" and not {"reserved_memory", _SECTION} & {*wishes, *system.lacks}:
         config, reasons = _with_reserved_memory(config, machine, reasons)
-    outcome = repair(Setup(machine, config, "kubelet", kubelet))
+    outcome = repair(Setup(machine, config, "kubelet", kubelet), system.lacks)
     for step in outcome.steps:
         if step.change is not None:
-            reasons[step.change.field] = step.change.why
+            reasons |= dict.fromkeys(step.change.values, step.change.why)
     error = "" if outcome.starts else outcome.steps[-1].error
-    return Suggestion(outcome.config, reasons, error)
+    wanted = [FIELD_NAMES[field] for field, _, _ in _settings(machine)]
+    left_out = [name for name in (*wanted, _SECTION) if name in system.lacks - {"reservedSystemCPUs"}]
+    return Suggestion(outcome.config, reasons, error, tuple(left_out))
+
+
+_SECTION: Final = "reservedMemory"
+
+
+def _for_system(
+    settings: Iterable[tuple[str, Any, str]], own: KubeletConfig, system: System
+) -> Iterator[tuple[str, Any, str]]:
+    """Leave out what a system does not take or sets itself, and reserve CPUs by number where names are not taken."""
+    by_number = "reservedSystemCPUs" in system.lacks or own.kube_reserved_cgroup or own.system_reserved_cgroup
+    if "systemReserved" in system.whole:
+        yield "system_reserved", own.system_reserved, f"what {system.name} reserves on a worker, named as a whole"
+    cpus: dict[str, str] = {}
+    for field, value, why in settings:
+        if field == "reserved_system_cpus" and by_number:
+            cpus = {"cpu": str(cpuset.parse(value).bit_count())}
+            if "kubeReserved" not in system.lacks:
+                yield "kube_reserved", cpus, why
+        elif FIELD_NAMES[field] in system.lacks or (field == "eviction_hard" and system.name not in ("", OKE.name)):
+            continue  # of thresholds the system's own hold, or the kubelet's
+        elif field == "kube_reserved":
+            yield field, {**cpus, **value}, why
+        else:
+            yield field, value, why
 
 
 def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
@@ -121,12 +164,7 @@ def reserved_cores(machine: Machine) -> int:
 
 def reserved_memory(memory: int) -> int:
     """Work out, in bytes, what a suggestion keeps for the kubelet: a share of each tier of the machine's memory."""
-    kept = 0
-    for size, share in MEMORY_TIERS:
-        part = min(memory, size * GIBI) if size else memory
-        kept += part * share // 100
-        memory -= part
-    return kept
+    return kept(memory, QUARTERS, GIBI) // 100
 
 
 def _options(machine: Machine, rows: Iterable[Option]) -> tuple[dict[str, str], str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from numalign.analysis.config.systems import FORMATS
 from numalign.cli.options import (
     flag,
     kubelet_options,
@@ -16,6 +18,7 @@ from numalign.cli.options import (
 )
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
+from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.tasks.config import before_upgrade, check_config, suggest_config
 from numalign.tasks.requests import KubeletRequest, NodeRequest
@@ -25,6 +28,7 @@ from numalign.values import NamedTuple
 with late_imports():
     from numalign.render.json import node as json
     from numalign.render.text import config as text
+    from numalign.render.text import config_files
     from numalign.tasks import status
 
 
@@ -48,6 +52,10 @@ class Suggested(NamedTuple):
     machine: Machine
 
 
+def _written(form: str, suggested: Suggested) -> str:
+    return config_files.suggestion_file(form, suggested.suggestion, suggested.machine)
+
+
 CHECK_VIEW = View[Checked](
     document=lambda checked: text.check_document(checked.result, checked.on.origin),
     data=lambda checked: json.check_json(checked.result, checked.on.notices),
@@ -56,13 +64,7 @@ SUGGEST_VIEW = View[Suggested](
     data=lambda suggested: json.suggestion_json(suggested.suggestion),
     own={
         "yaml": lambda suggested: text.suggestion_yaml(suggested.suggestion, suggested.machine.name),
-        "kubeletconfig": lambda suggested: text.suggestion_file(
-            "kubeletconfig", suggested.suggestion, suggested.machine
-        ),
-        "performanceprofile": lambda suggested: text.suggestion_file(
-            "performanceprofile", suggested.suggestion, suggested.machine
-        ),
-        "kubeadm": lambda suggested: text.suggestion_file("kubeadm", suggested.suggestion, suggested.machine),
+        **{form: partial(_written, form) for form in FORMATS},
     },
 )
 
@@ -107,21 +109,23 @@ def check_command(
       numalign config check kubelet.yaml --machine figure-1
       numalign config check new.yaml --node worker-1.tar.xz --kubelet-version 1.32
 
-    Exit status: 0 the kubelet starts, 2 wrong input, 4 the kubelet does not start.
+    Exit status: 0 the kubelet starts, 2 wrong input or unknown, 4 the kubelet does not start.
     """
     if file is not None:
         if kubelet.config is not None:
             raise click.UsageError("FILE cannot be used with --kubelet-config; fix: remove one")
         kubelet = kubelet._replace(config=file)
     if node is None:
-        on = before_upgrade(load_setup(machine, kubelet))
-        result = check_config(on.setup)
+        on = before_upgrade(load_setup(machine, kubelet, doubtful=True))
+        result = check_config(on.setup, on.ground)
     else:
         on, result = status.check_node(NodeRequest(node, node_name, beside), machine, kubelet)
     if "document" in faces_of(CHECK_VIEW, output):
         tell(on.notices)
     if not quiet:
         show(CHECK_VIEW, Checked(result, on), output)
+    if result.report.starts is None:
+        return ExitStatus.WRONG_INPUT
     return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS
 
 
@@ -144,8 +148,12 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet:
     if kubelet.config is not None or kubelet.config_dir is not None:
         raise click.UsageError("suggest takes no configuration; fix: to repair one, run numalign config check FILE")
     found, _, notices = load_machine(machine)
+    system = FORMATS.get(output)
+    suggestion = suggest_config(found, kubelet, system)
+    if system is not None and suggestion.left_out:
+        text = f"{system.name} has no such setting, so it is left out"
+        notices = (*notices, Notice("setting-not-taken", text, ", ".join(suggestion.left_out)))
     tell(notices)
-    suggestion = suggest_config(found, kubelet)
     if not quiet:
         show(SUGGEST_VIEW, Suggested(suggestion, found), output)
     return ExitStatus.DONE

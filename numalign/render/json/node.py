@@ -34,6 +34,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
         **head("ConfigCheckResult"),
         **setup_json(setup),
         "starts": report.starts,
+        "unknown": [{"setting": name, "fix": fix} for name, fix in report.unknown.items()],
         "startError": report.steps[0].error if report.steps else None,
         "steps": [
             {
@@ -44,6 +45,7 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
                     "field": FIELD_NAMES[step.change.field],
                     "value": plain_setting(step.change.value),
                     "why": step.change.why,
+                    "also": {FIELD_NAMES[one.field]: plain_setting(one.value) for one in step.change.also},
                 },
             }
             for step in report.steps

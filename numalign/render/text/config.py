@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from numalign.analysis.config.reserve import MemorySum
 from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import parted
 from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
 from numalign.kubelet.releases.table import head_text
-from numalign.model.cpuset import format_set, parse
-from numalign.model.machine import Machine
+from numalign.model.cpuset import format_set
 from numalign.model.words import sentence
 from numalign.render.escape import guarded, printable
-from numalign.render.json import Data
-from numalign.render.json.node import plain_setting, suggestion_json
+from numalign.render.json.node import plain_setting
 from numalign.render.page.document import Block, Document, Item, Note, Paragraph, Picture
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.restart import node_parts
@@ -44,7 +42,9 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
     """Show whether the kubelet starts; if not, each error with its fix."""
     setup, report, node = result
     parts: list[Block] = [Note(_head(setup, origin), "dim")]
-    if report.starts:
+    if report.starts is None:
+        parts.append(Note(f"Unknown whether the kubelet starts: it depends on {', '.join(report.unknown)}.", "warn"))
+    elif report.starts:
         parts += _node_parts(node) if node else [Note("The kubelet starts with this configuration.", "good")]
     else:
         parts.append(Note(f"The kubelet does NOT start: {_counted(len(report.steps), report.repairable)}", "bad"))
@@ -54,8 +54,9 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
         if step.change is None:
             parts.append(Paragraph("No single setting fixes this.", 3))
             continue
-        setting = f"{FIELD_NAMES[step.change.field]}: {_flow(plain_setting(step.change.value))}"
-        parts.append(Note(f"fix: {setting}", "good", 3))
+        for field, value in step.change.values.items():
+            setting = f"{FIELD_NAMES[field]}: {_flow(plain_setting(value))}"
+            parts.append(Note(f"fix: {setting}", "good", 3))
         if step.change.field == "reserved_memory" and sums:
             parts += _memory_parts(sums, 3)
             sums = ()
@@ -152,7 +153,7 @@ def suggestion_lines(suggestion: Suggestion) -> list[str]:
     for field in FIELD_NAMES:
         value = getattr(suggestion.config, field)
         if field in suggestion.reasons and value is not None:
-            lines += [f"# {suggestion.reasons[field]}", *_yaml_lines(field, value)]
+            lines += [f"# {suggestion.reasons[field]}", *yaml_lines(field, value)]
     return lines
 
 
@@ -166,7 +167,7 @@ def _flow(value: object) -> str:
     return str(value) if plain and value != "false" else json.dumps(value, ensure_ascii=False)
 
 
-def _yaml_lines(field: str, value: object) -> list[str]:
+def yaml_lines(field: str, value: object) -> list[str]:
     """Write a setting as YAML. Texts are quoted: a bare number or boolean would stop the kubelet."""
     name = FIELD_NAMES[field]
     if isinstance(value, Mapping) and value:
@@ -184,86 +185,3 @@ def _reservation_lines(element: MemoryReservation) -> list[str]:
         "  limits:",
         *(f"    {resource}: {json.dumps(text)}" for resource, text in element.limits.items()),
     ]
-
-
-_OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")
-"""Fields that a PerformanceProfile has by itself, or that its operator sets."""
-
-
-def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
-    """Write a suggestion as `kubeletconfig`, `performanceprofile` or `kubeadm`."""
-    return file_text(_FORMS[form](suggestion, machine))
-
-
-def _kubelet_config(suggestion: Suggestion, machine: Machine) -> list[str]:
-    """OpenShift's KubeletConfig; the pool that it is for is yours to name."""
-    return [
-        suggestion_head(machine.name),
-        "apiVersion: machineconfiguration.openshift.io/v1",
-        "kind: KubeletConfig",
-        "metadata:",
-        "  name: numa-aligned",
-        "spec:",
-        "  machineConfigPoolSelector:",
-        "    matchLabels:",
-        "      # the label of your pool",
-        '      pools.operator.machineconfiguration.openshift.io/worker: ""',
-        "  kubeletConfig:",
-        *(f"    {line}" for line in suggestion_lines(suggestion)),
-    ]
-
-
-def _kubeadm(suggestion: Suggestion, machine: Machine) -> list[str]:
-    return [
-        suggestion_head(machine.name),
-        "apiVersion: kubeadm.k8s.io/v1beta4",
-        "kind: ClusterConfiguration",
-        "---",
-        "apiVersion: kubelet.config.k8s.io/v1beta1",
-        "kind: KubeletConfiguration",
-        *suggestion_lines(suggestion),
-    ]
-
-
-def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
-    """OpenShift's PerformanceProfile: CPU sets and policy, and the rest in the annotation that goes to the kubelet."""
-    config = suggestion.config
-    reserved = parse(config.reserved_system_cpus)
-    rest = {name: value for name, value in suggestion_json(suggestion).items() if name not in _OWN}
-    # The operator would add memory of its own to what is not said, and the sum of reservedMemory would be another.
-    rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
-    rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
-    return [
-        suggestion_head(machine.name),
-        *(
-            f"# {name}: {suggestion.reasons[field]}"
-            for field, name in FIELD_NAMES.items()
-            if field in suggestion.reasons
-        ),
-        "apiVersion: performance.openshift.io/v2",
-        "kind: PerformanceProfile",
-        "metadata:",
-        "  name: numa-aligned",
-        "  annotations:",
-        f"    kubeletconfig.experimental: {json.dumps(json.dumps(rest))}",
-        "spec:",
-        "  cpu:",
-        f"    reserved: {json.dumps(format_set(reserved))}",
-        f"    isolated: {json.dumps(format_set(machine.cpus & ~reserved))}",
-        "  numa:",
-        f"    topologyPolicy: {config.topology_manager_policy}",
-        "  nodeSelector:",
-        "    # the label of your nodes",
-        '    node-role.kubernetes.io/worker: ""',
-    ]
-
-
-def _texts(value: object) -> Data:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-_FORMS: Final[Mapping[str, Callable[[Suggestion, Machine], list[str]]]] = {
-    "kubeletconfig": _kubelet_config,
-    "performanceprofile": _performance_profile,
-    "kubeadm": _kubeadm,
-}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from numalign.analysis.config.systems import Facts
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
@@ -200,15 +201,17 @@ def _setup(
         here = (*path, "kubeletConfig")
         file = folder.file(file, here)
         try:
-            config, notices, _ = configuration.load(file)
+            facts = Facts(machine.cpus.bit_count(), machine.total_memory or machine.memory)
+            config, notices, _, ground, _ = configuration.load(file, facts=facts)
+            notices += tuple(ground.notices(file)) if ground else ()
         except InputError as error:
             raise FieldError(here, _unquoted(error, file, "kubelet config")) from None
         ideal = False
     elif machine.kubelet is not None:
-        config, notices, _ = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
+        config, notices, *_ = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
         ideal = False
     if flags:
-        given, more, _ = configuration.from_data(flags, dotted((*path, "kubelet")))
+        given, more, *_ = configuration.from_data(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
     return setup_of(machine, config, "ideal" if ideal else "kubelet"), notices

@@ -9,6 +9,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis.config.systems import Ground
     from numalign.sources.kubelet.performance_profile import Pages
 
 
@@ -19,3 +20,7 @@ class Loaded(NamedTuple):
     warnings: tuple[Notice, ...]
     pages: tuple[Pages, ...] = ()
     """Huge pages that take the place of the machine's; empty: nothing is said of them."""
+    ground: Ground | None = None
+    """What the settings rest on; None: on a kubelet's defaults."""
+    version: str = ""
+    """The release that the file names; empty: none that numalign knows."""

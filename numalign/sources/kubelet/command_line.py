@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from numalign.store.reading import beginning
-
-_MAX_TEXT: Final = 1 << 20
-"""Longest text that is looked at, in bytes."""
+_MAPS: Final = frozenset({"kube-reserved", "system-reserved", "eviction-hard", "feature-gates"})
+"""Flags that add to a map where they are repeated."""
 _FLAG: Final = re.compile(r"--[a-z][a-z0-9-]*(?=[=\s\0\"']|$)")
 
 
@@ -23,20 +21,13 @@ def flags_of_words(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         name, sign, value = word.removeprefix("--").partition("=")
         if word.startswith("--") or (sign and not last):
-            flags[name] = value if sign else "true"
+            earlier = f"{flags[name]}," if name in _MAPS and sign and flags.get(name) else ""
+            flags[name] = earlier + value if sign else "true"
             last = "" if sign else name
         elif last:
             flags[last] = word
             last = ""
     return flags
-
-
-def flags_of_file(path: str) -> dict[str, str] | None:
-    """Read the flags of a kubelet in a file of text; None: there is no flag of any kind in it."""
-    try:
-        return flags_of_text(beginning(path, _MAX_TEXT).decode("utf-8", "replace"))
-    except OSError:
-        return None
 
 
 def flags_of_text(text: str) -> dict[str, str] | None:

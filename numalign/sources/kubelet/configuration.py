@@ -7,89 +7,169 @@ Stands for docs/rules/kubelet-files.md rules 31 and 32. A value of the wrong typ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+from numalign.analysis.config.systems import Base, Facts, Fields, Ground
 from numalign.errors import InputError, Notice, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.kubelet.releases import OLDEST, PUBLISHED
+from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.start.reservation import DEFAULT_EVICTION
 from numalign.model import quantity
 from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
 from numalign.sources.kubelet import Loaded
-from numalign.sources.kubelet.wrappers import KIND
+from numalign.sources.kubelet.cluster_api import KIND
+from numalign.sources.kubelet.found import NO_INFLUENCE, Found, Where, expanded, joined, overlaid
+from numalign.sources.text.yaml import MAX_INPUT
+from numalign.store.reading import reading
 
 if TYPE_CHECKING:
-    from numalign.sources.kubelet.performance_profile import Pages
-    from numalign.sources.kubelet.wrappers import Found
-    from numalign.sources.text.yaml import FilePath
+    from numalign.sources.text.yaml import Document, FilePath
 
 MAX_MEANT = 10
 """For so many unknown fields the nearest known one and the line are looked for; both take long."""
+_MAX_TEXT: Final = 1 << 20
+"""Longest user data or command line that is looked at, in bytes."""
 
 
-Where = Callable[[str], str]
-"""Says where a field path stands: `file:line: path`."""
-
-
-def load(path: FilePath, config_dir: FilePath | None = None) -> Loaded:
+def load(
+    path: FilePath, config_dir: FilePath | None = None, facts: Facts | None = None, pool: str | None = None
+) -> Loaded:
     """Read a kubelet's settings from a file, and drop-ins over them.
 
-    The file is a KubeletConfiguration (YAML or JSON), the JSON of `/configz`, what wraps one (`wrappers`), or a
-    kubelet's command line as text. Drop-ins are the files of `config_dir` that end in `.conf`, in text order. A later
-    file's fields win; maps are merged key by key, lists are replaced as a whole; flags win over all files.
+    The file is a KubeletConfiguration (YAML or JSON), the JSON of `/configz`, what wraps one (`wrappers`), user data of
+    an instance, or a kubelet's command line as text. What the system itself writes comes first, then the file, then
+    drop-ins: the files of `config_dir` that end in `.conf`, in text order. Maps are merged key by key, lists are
+    replaced as a whole; flags win over all files.
+
+    Args:
+        path: the file.
+        config_dir: the folder of drop-ins.
+        facts: what the system's own part depends on; None: nothing is known.
+        pool: which pool of nodes is meant, where the file has several.
 
     Raises:
         InputError: a file or the folder of drop-ins cannot be read, or there is no kubelet's configuration in one.
         StartError: the kubelet would not accept it.
     """
-    merged: dict[str, object] = {}
-    flags: dict[str, str] = {}
-    warnings: list[Notice] = []
-    pages: tuple[Pages, ...] = ()
-    for file in (path, *(_drop_ins(config_dir) if config_dir else ())):
-        found = _found(file)
-        warnings += (*found.notices, *from_data(found.fields, found.where).warnings)
-        merged = overlaid(merged, found.fields)
-        flags.update(found.flags)
-        pages = pages or found.pages
-    config = from_data(merged, str(path)).config
+    found, missing = expanded(_found(path, pool))
+    facts, version = _of_file(facts or Facts(), found)
+    own = found.own(facts)
+    warnings = [*found.notices, *from_data(found.fields, found.where).warnings]
+    over = found.fields
+    if not found.system.names:
+        over = {name: value for name, value in over.items() if name not in found.system.without}
+    kept_whole = {name for name in found.system.whole if name in over}
+    merged: Fields = overlaid({name: one for name, one in own.fields.items() if name not in kept_whole}, over)
+    flags = dict(found.flags)
+    drop_ins: list[Fields] = []
+    for file in _drop_ins(config_dir) if config_dir else ():
+        drop_in = _found(file, None)
+        warnings += (*drop_in.notices, *from_data(drop_in.fields, drop_in.where).warnings)
+        drop_ins.append(drop_in.fields)
+        flags.update(drop_in.flags)
+    merged = with_drop_ins(merged, drop_ins)
+    config = from_data(merged, found.where).config
     if flags:
         from numalign.sources.kubelet.flags import apply_flags, known_flags
 
         known, unreadable = known_flags(flags)
         warnings += [Notice("flag-unreadable", f"{text}; skipped", str(path)) for text in unreadable]
-        if "config" in flags:
-            text = f"flags override {flags['config']}, which was not read"
-            warnings.append(Notice("settings-incomplete", text, str(path)))
         config = apply_flags(config, known)
-    return Loaded(config, tuple(warnings), pages)
+    ground = _ground(found, own, config, missing)
+    warnings += [Notice("settings-estimated", own.note, str(path))] if own.note else []
+    return Loaded(config, tuple(warnings), found.pages, ground, version)
 
 
-def _found(path: FilePath) -> Found:
-    """Read one file: documents of YAML or JSON, else a command line."""
-    from numalign.sources.kubelet import wrappers
-    from numalign.sources.kubelet.command_line import flags_of_file
-    from numalign.sources.text.yaml import STDIN, load_file
+def _of_file(facts: Facts, found: Found) -> tuple[Facts, str]:
+    """Add what the file itself says of its nodes."""
+    if facts.instance is None and found.instance:
+        facts = facts._replace(instance=found.instance)
+    match = re.match(r"v?(1)\.([0-9]{2})(?![0-9])", found.version)
+    if match is None:
+        return facts, ""
+    version = (1, int(match[2]))
+    if not OLDEST <= version <= PUBLISHED:
+        return facts, ""
+    return facts if facts.version else facts._replace(version=version), version_text(version)
+
+
+def with_drop_ins(main: Fields, drop_ins: Sequence[Fields]) -> Fields:
+    """Lay drop-ins over a main file, whose thresholds have their defaults by then (clouds.md 0.2)."""
+    merged = dict(main)
+    if not drop_ins:
+        return merged
+    defaults = merged.get("evictionHard") is None
+    if defaults:
+        merged["evictionHard"] = DEFAULT_EVICTION
+    elif merged.pop(_MERGE, False) is True:
+        merged["evictionHard"] = {**DEFAULT_EVICTION, **merged["evictionHard"]}
+    for fields in drop_ins:
+        merged = overlaid(merged, {name: one for name, one in fields.items() if name != _MERGE})
+    if defaults and merged.get("evictionHard") == DEFAULT_EVICTION:
+        del merged["evictionHard"]
+    else:
+        merged.setdefault("evictionHard", {})  # a null took it away, and no default comes again
+    return merged
+
+
+_MERGE: Final = FIELD_NAMES["merge_default_eviction_settings"]
+
+
+def _ground(found: Found, own: Base, config: KubeletConfig, missing: Mapping[str, str]) -> Ground:
+    """Say what the settings rest on, and what of it is unknown."""
+    given = {
+        "kubeReserved": config.kube_reserved,
+        "systemReserved": config.system_reserved,
+        "evictionHard": config.eviction_hard or {},
+    }
+    unknown = dict(missing)
+    for name, fix in own.unknown.items():
+        field, _, key = name.partition(".")
+        known = given.get(field, {})
+        if not (key in known if key else field in given and "memory.available" in known):
+            unknown[name] = fix
+    return Ground(found.system.name, found.system.lacks, unknown, frozenset(missing))
+
+
+def _found(path: FilePath, pool: str | None) -> Found:
+    """Read one file: documents of YAML or JSON, user data, else a command line."""
+    from numalign.sources.kubelet import aws, wrappers
+    from numalign.sources.kubelet.cluster_api import command_line
+    from numalign.sources.text.yaml import STDIN, load_documents
 
     name = STDIN if str(path) == "-" else str(path)
+    with reading(path, name) as file:
+        data = file.read(MAX_INPUT + 1)
+    text = data[:_MAX_TEXT].decode("utf-8", "replace")
+    found: Found | None
+    if text.lstrip()[:13].lower() in ("mime-version:", "content-type:") or text.startswith("#!") or aws.is_toml(text):
+        parts = aws.user_data(text, name)
+        found = wrappers.choose([joined(parts)], name, pool) if parts else None
+        if found is None:
+            raise InputError(f"no kubelet setting found in this user data; {wrappers.CONFIGZ}", name)
+        return found
+    refusal: InputError | None = None
+    documents: list[Document] = []
     try:
-        documents = load_file(path, last=True)
-        if all(isinstance(document.data, Mapping) for document in documents):
-            found = wrappers.find(documents, name)
-            twice = [notice for document in documents for notice in document.duplicates()]
-            return found._replace(notices=(*twice, *found.notices))
-        refusal: InputError | None = None
+        documents = load_documents(data, name, last=True)
     except InputError as error:
         from numalign.sources.pods.files import explained
 
-        documents, refusal = [], explained(error, name)
-    flags = flags_of_file(str(path))
-    if flags:
-        return wrappers.Found({}, lambda field: f"{name}: {field}", flags)
+        refusal = explained(error, name)
+    if refusal or not documents or not all(isinstance(document.data, Mapping) for document in documents):
+        found = command_line(text, name)
+        if found is not None and (found := wrappers.choose([found], name, pool)) is not None:
+            return found
     if refusal is not None:
         raise refusal
-    return wrappers.find(documents, name)
+    found = wrappers.find(documents, name, pool)
+    twice = [notice for document in documents for notice in document.duplicates()]
+    return found._replace(notices=(*twice, *found.notices))
 
 
 def from_data(data: Mapping[str, object], where: str | Where) -> Loaded:
@@ -108,7 +188,7 @@ def from_data(data: Mapping[str, object], where: str | Where) -> Loaded:
     for field, value in data.items():
         known = _FIELDS.get(field)
         if known is None:
-            if field not in _NO_INFLUENCE:
+            if field not in NO_INFLUENCE:
                 warnings.append(_unknown_field(field, place, brief=len(warnings) >= MAX_MEANT))
         elif value is not None:
             name, read = known
@@ -125,15 +205,6 @@ def _drop_ins(folder: FilePath) -> list[str]:
         raise InputError(f"cannot list the folder: {error.strerror}", str(folder)) from None
 
 
-def overlaid(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    """Lay a drop-in over what came before: maps key by key, everything else as a whole."""
-    result = dict(base)
-    for field, value in over.items():
-        old = result.get(field)
-        result[field] = overlaid(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return result
-
-
 def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> Notice:
     if brief:
         return Notice("unknown-field", f"unknown field of a {KIND}: the kubelet ignores it", f"{place('')}: {field}")
@@ -143,7 +214,7 @@ def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> N
 def _unknown(field: str) -> str:
     from numalign.model.words import nearest
 
-    meant = nearest(field, [*_FIELDS, *_NO_INFLUENCE])
+    meant = nearest(field, [*_FIELDS, *NO_INFLUENCE])
     hint = f"; hint: similar: {meant}" if meant else ""
     return f"unknown field of a {KIND}: the kubelet ignores it{hint}"
 
@@ -189,11 +260,11 @@ def _int32(value: object, field: str, where: Where) -> int:
     return value
 
 
-def _map(kind: str) -> Callable[[Any, str, Where], dict[str, Any]]:
+def _map(kind: str) -> Callable[[object, str, Where], dict[str, object]]:
     """Make the reader of a map of texts or booleans; a null among the values is the type's zero value."""
     wanted = str if kind == "string" else bool
 
-    def read(value: object, field: str, where: Where) -> dict[str, Any]:
+    def read(value: object, field: str, where: Where) -> dict[str, object]:
         if not isinstance(value, Mapping):
             raise _refused(value, field, f"map[string]{kind}", where)
         for key, inner in value.items():
@@ -264,27 +335,3 @@ _READERS: Mapping[str, Callable[[Any, str, Where], Any]] = {
 }
 _FIELDS = {FIELD_NAMES[name]: (name, reader) for name, reader in _READERS.items()}
 """Field of the file -> field of KubeletConfig and its reader."""
-
-_PASSED_OVER = """
-address allowedUnsafeSysctls apiVersion authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS
-clusterDNS clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
-containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType cpuCFSQuota
-cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling
-enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer
-enableSystemLogHandler enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS
-evictionMaxPodGracePeriod evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft
-evictionSoftGracePeriod failSwapOn fileCheckFrequency hairpinMode healthzBindAddress healthzPort
-httpCheckFrequency imageGCHighThresholdPercent imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge
-imageServiceEndpoint iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS
-kubeletCgroups logging makeIPTablesUtilChains maxOpenFiles maxParallelImagePulls memoryReservationPolicy
-memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds nodeStatusMaxImages nodeStatusReportFrequency
-nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit port protectKernelDefaults providerID
-qosReserved readOnlyPort registerNode registerWithTaints registryBurst registryPullQPS resolvConf
-rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls serverTLSBootstrap
-showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods
-staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout syncFrequency systemCgroups
-tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir volumeStatsAggPeriod
-imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist userNamespaces
-"""
-_NO_INFLUENCE = frozenset(_PASSED_OVER.split())
-"""Fields that decide nothing numalign looks at: known, and passed over."""

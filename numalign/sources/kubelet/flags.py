@@ -143,6 +143,18 @@ def _gates(text: str, where: str) -> dict[str, bool]:
     return gates
 
 
+def _number(text: str, where: str) -> int:
+    try:
+        return parse_int(text)
+    except ConversionError:
+        raise InputError(f'expected a number, got "{text}"', where) from None
+
+
+def is_flag(name: str) -> bool:
+    """Tell whether numalign reads a flag of the kubelet."""
+    return name in _FLAGS
+
+
 def _reserved_memory(text: str, where: str) -> tuple[MemoryReservation, ...]:
     """Read `0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=2Gi`."""
     reservations = []
@@ -179,5 +191,6 @@ _FLAGS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
     "system-reserved": ("system_reserved", _amounts),
     "eviction-hard": ("eviction_hard", _thresholds),
     "feature-gates": ("feature_gates", _gates),
+    "max-pods": ("max_pods", _number),
 }
 """Flag -> field of KubeletConfig and its reader."""

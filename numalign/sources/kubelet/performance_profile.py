@@ -9,8 +9,9 @@ comes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from numalign.analysis.config.systems import Fields
 from numalign.errors import InputError, Notice
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.sources.text.json import read_json
@@ -20,7 +21,6 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
 
-Fields = Mapping[str, Any]
 
 _ANNOTATION: Final = "kubeletconfig.experimental"
 _RESERVED: Final = "500Mi"

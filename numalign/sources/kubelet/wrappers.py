@@ -1,156 +1,140 @@
 """Where people keep a kubelet's settings: inside objects of operators, of installers and of clouds.
 
-`find` gets the fields of a KubeletConfiguration, and flags over them, out of a file's documents. What the thing around
-them adds by itself, or leaves to the node, is said in a notice.
+`find` gets the settings out of a file's documents: a row of the tables below for each kind of file. What a system adds
+by itself is its `base`, and what it does not take is said in a notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from numalign.errors import InputError, Notice
+from numalign.analysis.config.systems import FLAGS, KUBEADM, OPENSHIFT, Fields, openshift
+from numalign.errors import InputError
 from numalign.model.path import child
+from numalign.sources.kubelet import aws, cluster_api, distributions, managed
+from numalign.sources.kubelet.cluster_api import API_VERSION, KIND
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.performance_profile import Pages, from_profile
+from numalign.sources.kubelet.found import Found, below, inside, is_field, mapping, not_taken, words
+from numalign.sources.kubelet.performance_profile import from_profile
 from numalign.sources.text.yaml import Document, load_documents
-from numalign.values import NamedTuple
 
-Fields = Mapping[str, object]
-Where = Callable[[str], str]
-"""Says where a field path stands: `file:line: path`."""
-
-API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
-KIND: Final = "KubeletConfiguration"
 CONFIGZ: Final = "a node's own settings: kubectl get --raw /api/v1/nodes/NODE/proxy/configz"
 
 
-class Found(NamedTuple):
-    """A kubelet's settings and where they stand."""
-
-    fields: Fields
-    """Of a KubeletConfiguration."""
-    where: Where
-    flags: Mapping[str, str] = {}
-    """Flags of the kubelet, without dashes, over the fields."""
-    notices: tuple[Notice, ...] = ()
-    pages: tuple[Pages, ...] = ()
-    """Huge pages that take the place of the machine's; empty: nothing is said of them."""
-
-
-def find(documents: Sequence[Document], file: str) -> Found:
+def find(documents: Sequence[Document], file: str, pool: str | None = None) -> Found:
     """Find the one kubelet configuration in the documents of a file.
+
+    Args:
+        documents: those of the file.
+        file: its name.
+        pool: which pool of nodes is meant, where it has several.
 
     Raises:
         InputError: there is none, or more than one; the message says how to get one.
     """
-    found: list[tuple[Document, Found]] = []
+    found: list[Found] = []
     flags: dict[str, str] = {}
     for document in documents:
         if isinstance(document.data, Mapping):
             flags.update(_kubeadm_flags(document.data))
-            found += [(document, one) for one in _in_document(document)]
-    if len(found) > 1:
-        raise InputError(f"expected one {KIND}, found {len(found)} documents with one", file)
-    if found:
-        one = found[0][1]
-        return one._replace(flags={**one.flags, **flags})
-    if flags:
-        return Found({}, documents[0].where, flags)
-    raise _nothing(documents, file)
+            found += _in_document(document)
+    if flags and not found:
+        return Found({}, documents[0].where, flags, system=KUBEADM)
+    chosen = choose(distributions.kops_pools(found), file, pool)
+    if chosen is None:
+        raise _nothing(documents, file)
+    return chosen._replace(flags={**chosen.flags, **flags})
 
 
-def _in_document(document: Document) -> Iterator[Found]:
-    """Yield the settings that a document holds: one at most, but for a document that is no wrapper at all."""
+def choose(found: Sequence[Found], file: str, pool: str | None) -> Found | None:
+    """Choose the pool that is meant; None: nobody gave any setting.
+
+    Raises:
+        InputError: there are several, or none of the name.
+    """
+    given = [one for one in found if one.complete or _settings(one)]
+    if pool is not None:
+        given = [one for one in given if one.name == pool]
+        if not given:
+            names = ", ".join(sorted({one.name for one in found if one.name})) or "none"
+            raise InputError(f"has no pool {pool} with settings of a kubelet; allowed: {names}", file)
+    if not given:
+        return None
+    first, *others = given
+    named = all(one.name for one in given)
+    alike = all((one.fields, one.flags, one.system) == (first.fields, first.flags, first.system) for one in others)
+    if not others or (named and alike):
+        return first
+    if named:
+        names = ", ".join(one.name for one in given)
+        raise InputError(f"{len(given)} pools differ; fix: add --pool NAME; allowed: {names}", file)
+    raise InputError(f"expected one {KIND}, found {len(given)} documents with one", file)
+
+
+def _settings(found: Found) -> bool:
+    """Tell whether a kubelet's setting is there, be it one that decides nothing here."""
+    from numalign.sources.kubelet.flags import is_flag
+
+    return any(map(is_field, found.fields)) or any(map(is_flag, found.flags))
+
+
+def _in_document(document: Document) -> Iterable[Found]:
+    """List the settings that a document holds, one for each pool of nodes."""
     data = document.data
-    kind, group = data.get("kind"), str(data.get("apiVersion"))
+    kind, group = str(data.get("kind")), str(data.get("apiVersion"))
     if isinstance(data.get("kubeletconfig"), Mapping):
-        yield _below(document, data["kubeletconfig"], "kubeletconfig")
-    elif kind == KIND and group == API_VERSION:
-        yield Found(data, document.where)
-    elif kind == "PerformanceProfile":
-        profile = from_profile(document)
-        yield Found(
-            profile.fields,
-            lambda field: document.where(profile.places.get(field, "spec")),
-            {},
-            profile.notices,
-            profile.pages,
-        )
-    elif kind == "KubeletConfig" and group.startswith("machineconfiguration.openshift.io/"):
-        yield from _kubelet_config(document)
-    elif kind == "Cluster" and group.startswith("kind.x-k8s.io/"):
-        yield from _kind_cluster(document)
-    elif kind == "ConfigMap":
-        yield from _config_map(document)
-    else:
-        yield from next(filter(None, (_at(document, path, flags) for path, flags in _PLACES)), [])
+        return [below(document, data["kubeletconfig"], "kubeletconfig")._replace(complete=True)]
+    for wanted, begins, read in _KINDS:
+        if kind == wanted and group.startswith(begins):
+            return read(document)
+    return next((read(document) for suits, read in _KINDLESS if suits(data)), ())
 
 
-_PLACES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
-    (("spec", "kubelet", "config"), ("spec", "kubelet", "flags")),  # EKS: NodeConfig
-    (("spec", "kubelet"), ()),  # Karpenter: EC2NodeClass
-    (("machine", "kubelet", "extraConfig"), ("machine", "kubelet", "extraArgs")),  # Talos
-    (("kubeletConfig",), ()),  # GKE: node system configuration
-    (("kubelet",), ()),  # MicroShift
-    ((), ("kubelet-arg",)),  # K3s and RKE2
-)
-"""Where the fields stand, and where flags do, in wrappers that need no more than that; the first that fits counts."""
+def _one(read: Callable[[Document], Found]) -> Callable[[Document], Iterable[Found]]:
+    return lambda document: [read(document)]
 
 
-def _at(document: Document, path: tuple[str, ...], flags: tuple[str, ...]) -> list[Found]:
-    """Look at one place; nothing where neither fields nor flags are there."""
-    fields, given = _inside(document.data, path) if path else None, _inside(document.data, flags) if flags else None
-    words = flags_of_words(_words(given)) if given is not None else {}
-    if not isinstance(fields, Mapping) and not words:
-        return [_plain(document)] if not path and _is_plain(document.data) else []
-    place = ".".join(path)
-    if path == ("kubeletConfig",) and isinstance(fields, Mapping):
-        return [_below(document, _gke(fields), place)._replace(notices=(_by_itself(document, "GKE"),))]
-    found = _below(document, fields if isinstance(fields, Mapping) else {}, place)._replace(flags=words)
-    if path[:2] == ("spec", "kubelet") and "kubeReserved" not in found.fields:
-        found = found._replace(notices=(_by_itself(document, "EKS"),))
-    return [found]
+def _configuration(document: Document) -> Found:
+    return below(document, document.data, "")._replace(complete=True)
 
 
-def _by_itself(document: Document, cloud: str) -> Notice:
-    text = f"{cloud} also reserves CPUs and memory that this file omits; fix: add --kube-reserved"
-    return Notice("settings-incomplete", text, document.name)
+def _profile(document: Document) -> Found:
+    """OpenShift's PerformanceProfile, whose operator writes all that is reserved."""
+    profile = from_profile(document)
+    return Found(
+        profile.fields,
+        lambda field: document.where(profile.places.get(field, "spec")),
+        notices=profile.notices,
+        pages=profile.pages,
+        complete=True,
+    )
 
 
-def _inside(data: object, path: Sequence[str]) -> object:
-    for key in path:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data
+_REFUSED: Final = ("cgroupDriver", "clusterDNS", "clusterDomain", "featureGates", "failSwapOn")
 
 
-def _words(given: object) -> list[str]:
-    """Read flags as a list of `--a=b` or `a=b`, of `{name, value}`, or as a map."""
-    if isinstance(given, Mapping):
-        return [f"{key}={value}" for key, value in given.items()]
-    return [
-        f"{one.get('name')}={one.get('value')}" if isinstance(one, Mapping) else str(one)
-        for one in (given if isinstance(given, list) else ())
-    ]
-
-
-def _below(document: Document, fields: Fields, path: str) -> Found:
-    known = {name: value for name, value in fields.items() if name not in ("apiVersion", "kind")}
-    return Found(known, lambda field: document.where(f"{path}.{field}" if path else field))
-
-
-def _kubelet_config(document: Document) -> Iterator[Found]:
-    """OpenShift's KubeletConfig: what the machine config operator lays over its own defaults."""
-    spec = document.data.get("spec")
-    fields = spec.get("kubeletConfig") if isinstance(spec, Mapping) else None
-    if not isinstance(fields, Mapping):
+def _kubelet_config(document: Document) -> Found:
+    """OpenShift's KubeletConfig: what the machine config operator lays over its own defaults (41-43)."""
+    spec = mapping(document.data, "spec")
+    fields, sizing = mapping(spec, "kubeletConfig"), spec.get("autoSizingReserved")
+    if not fields and sizing is None:
         raise document.error("missing; fix: put the settings there", "spec.kubeletConfig")
-    notices = []
-    if isinstance(spec, Mapping) and spec.get("autoSizingReserved") is True:
-        text = "the node computes systemReserved (autoSizingReserved); fix: add --system-reserved"
-        notices.append(Notice("settings-incomplete", text, document.where("spec.autoSizingReserved")))
-    yield _below(document, fields, "spec.kubeletConfig")._replace(notices=tuple(notices))
+    found = below(document, fields, "spec.kubeletConfig")
+    refused = [name for name in fields if name in _REFUSED]
+    if sizing is True and "systemReserved" in fields:
+        refused.append("systemReserved")
+    notices = tuple(
+        not_taken("OpenShift", name, found.where, "rejects the file: the setting is its own") for name in refused
+    )
+    known = {name: value for name, value in found.fields.items() if name not in refused}
+    if sizing is None and "master" in str(spec.get("machineConfigPoolSelector")):
+        sizing = False
+    if sizing is None and "systemReserved" in known:
+        sizing = False
+    base = partial(openshift, sizing=sizing if isinstance(sizing, bool) else None)
+    return found._replace(fields=known, notices=notices, system=OPENSHIFT, base=base, complete=True)
 
 
 def _kind_cluster(document: Document) -> Iterator[Found]:
@@ -158,10 +142,10 @@ def _kind_cluster(document: Document) -> Iterator[Found]:
     data = document.data
     nodes = [one for one in data.get("nodes") or () if isinstance(one, Mapping) and one.get("kubeadmConfigPatches")]
     workers = [one for one in nodes if one.get("role") == "worker"] or nodes
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     flags: dict[str, str] = {}
     for text in (*_patches(data), *(_patches(workers[0]) if workers else ())):
-        for patch in load_documents(text, document.name):
+        for patch in load_documents(text, document.name, last=True):
             if isinstance(patch.data, Mapping):
                 flags.update(_kubeadm_flags(patch.data))
                 if patch.data.get("kind") == KIND:
@@ -170,12 +154,9 @@ def _kind_cluster(document: Document) -> Iterator[Found]:
         return
     gates = data.get("featureGates")
     if isinstance(gates, Mapping):
-        fields["featureGates"] = {**gates, **(fields.get("featureGates") or {})}
-    notices = []
-    if len(workers) > 1:
-        notices.append(Notice("settings-incomplete", "several nodes have their own settings; used the first"))
-    found = _below(document, fields, "")
-    yield found._replace(where=lambda _: document.where("kubeadmConfigPatches"), flags=flags, notices=tuple(notices))
+        fields["featureGates"] = {**gates, **mapping(fields, "featureGates")}
+    found = below(document, fields, "")
+    yield found._replace(where=lambda _: document.where("kubeadmConfigPatches"), flags=flags, system=KUBEADM)
 
 
 def _patches(holder: Fields) -> list[str]:
@@ -185,56 +166,84 @@ def _patches(holder: Fields) -> list[str]:
 
 def _config_map(document: Document) -> Iterator[Found]:
     """Kubeadm's ConfigMap `kubelet-config`, and others that keep the file as text."""
-    data = document.data.get("data")
-    for key, text in data.items() if isinstance(data, Mapping) else ():
+    for key, text in mapping(document.data, "data").items():
         if isinstance(text, str) and KIND in text:
-            for inner in load_documents(text, document.name):
-                if isinstance(inner.data, Mapping) and inner.data.get("kind") == KIND:
-                    yield _below(document, inner.data, "")._replace(where=partial(_where, document, str(key)))
-
-
-def _where(document: Document, key: str, field: str) -> str:  # noqa: ARG001  the lines inside a text are not known
-    return document.where(child("data", key))
+            yield from cluster_api.configuration_in(text, document, child("data", str(key)))
 
 
 def _kubeadm_flags(data: Fields) -> dict[str, str]:
     """Return the flags that kubeadm's InitConfiguration or JoinConfiguration adds to the kubelet."""
     if data.get("kind") not in ("InitConfiguration", "JoinConfiguration"):
         return {}
-    return flags_of_words(_words(_inside(data, ("nodeRegistration", "kubeletExtraArgs"))))
+    return flags_of_words(words(inside(data, "nodeRegistration", "kubeletExtraArgs")))
 
 
-_GKE: Final = {"topologyManager": "topologyManager", "memoryManager": "memoryManager"}
-"""Objects of GKE's file -> beginning of the kubelet's fields."""
-_CLOUD_ONLY: Final = frozenset(
-    {
-        *("insecureKubeletReadonlyPortEnabled", "containerLogMaxSizeMB", "podMaxPids", "imageGcHighThreshold"),
-        *("imageGcLowThreshold", "imageGcLowThresholdPercent", "imageGcHighThresholdPercent", "imageMinimumGcAge"),
-        *("imageMaximumGcAge", "cpuCfsQuota", "cpuCfsQuotaPeriod"),
-    }
+_CAPI: Final = "bootstrap.cluster.x-k8s.io/"
+_KINDS: Final[Sequence[tuple[str, str, Callable[[Document], Iterable[Found]]]]] = (
+    (KIND, API_VERSION, _one(_configuration)),
+    ("PerformanceProfile", "", _one(_profile)),
+    ("KubeletConfig", "machineconfiguration.openshift.io/", _one(_kubelet_config)),
+    ("KubeletConfig", "v1alpha1", _one(distributions.talos_document)),
+    ("MachineConfig", "machineconfiguration.openshift.io/", cluster_api.machine_files),
+    ("ConfigMap", "", _config_map),
+    ("Cluster", "kind.x-k8s.io/", _kind_cluster),
+    ("Cluster", "provisioning.cattle.io/", distributions.rancher),
+    ("Cluster", "kops.k8s.io/", distributions.kops),
+    ("InstanceGroup", "kops.k8s.io/", distributions.kops),
+    ("NodeConfig", "node.eks.aws/", _one(aws.node_config)),
+    ("EC2NodeClass", "karpenter.k8s.aws/", aws.node_class),
+    ("NodePool", "karpenter.sh/", aws.node_class),
+    ("ClusterConfig", "eksctl.io/", aws.eksctl),
+    *((kind, "container.cnrm.", managed.gke_object) for kind in ("ContainerNodePool", "ContainerCluster")),
+    ("ComputeClass", "cloud.google.com/", managed.gke_object),
+    ("GCENodeClass", "", _one(managed.gcp_node_class)),
+    ("AKSNodeClass", "", managed.aks_object),
+    ("AzureManagedMachinePool", "", managed.aks_object),
+    ("Shoot", "core.gardener.cloud/", managed.shoot),
+    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("KubeadmConfig", "KubeadmConfigTemplate")),
+    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("EKSConfig", "EKSConfigTemplate")),
+    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("NodeadmConfig", "NodeadmConfigTemplate")),
+    *(
+        (kind, "controlplane.cluster.x-k8s.io/", cluster_api.bootstrap)
+        for kind in ("KubeadmControlPlane", "KubeadmControlPlaneTemplate")
+    ),
 )
-"""Fields of the clouds' own that decide nothing here."""
+"""(kind, how its group begins, its reader)."""
+_KINDLESS: Final[Sequence[tuple[Callable[[Fields], bool], Callable[[Document], Iterable[Found]]]]] = (
+    (lambda data: isinstance(inside(data, "machine", "kubelet"), Mapping), _one(distributions.talos_machine)),
+    (distributions.is_k3s, lambda document: [distributions.k3s(document, document.data)]),
+    (
+        lambda data: isinstance(data.get("kubeletConfig"), Mapping) and "kind" not in data,
+        lambda document: [_gke_or_aks(document)],
+    ),
+    (
+        lambda data: "kind" not in data and isinstance(inside(data, "config", "kubeletConfig"), Mapping),
+        managed.gke_object,
+    ),
+    (lambda data: "kind" not in data and isinstance(inside(data, "spec", "provider", "workers"), list), managed.shoot),
+    (distributions.is_kubespray, _one(distributions.kubespray)),
+    (managed.is_aks, lambda document: [managed.aks(document, document.data)]),
+    (
+        lambda data: "variant" in data or isinstance(data.get("ignition"), Mapping),
+        cluster_api.machine_files,
+    ),
+    (
+        lambda data: bool(data) and all(str(key).startswith("--") for key in data),  # a dump of flags
+        lambda document: [Found({}, document.where, flags_of_words(words(document.data)), system=FLAGS)],
+    ),
+    (
+        lambda data: "kind" not in data and isinstance(data.get("kubelet"), Mapping),  # MicroShift
+        lambda document: [below(document, document.data["kubelet"], "kubelet")],
+    ),
+)
+"""(whether a document without a kind of the table is one, its reader)."""
 
 
-def _gke(fields: Fields) -> dict[str, Any]:
-    """Spell the fields of GKE's `kubeletConfig` as the kubelet does: `topologyManager.policy` and the like."""
-    result: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name in _GKE and isinstance(value, Mapping):
-            result |= {f"{_GKE[name]}{key[:1].upper()}{key[1:]}": inner for key, inner in value.items()}
-        elif name not in _CLOUD_ONLY:
-            result[name] = value
-    return result
-
-
-def _is_plain(data: Fields) -> bool:
-    """Tell whether a document without a kind is a cloud's JSON with the kubelet's own fields (AKS)."""
-    return "kind" not in data and "apiVersion" not in data and "cpuManagerPolicy" in data
-
-
-def _plain(document: Document) -> Found:
-    fields = {name: value for name, value in document.data.items() if name not in _CLOUD_ONLY}
-    return Found(fields, document.where, {}, (_by_itself(document, "the cloud"),))
+def _gke_or_aks(document: Document) -> Found:
+    """Read `kubeletConfig`: ARM of AKS has it beside names of its own, GKE's file alone or with `linuxConfig`."""
+    fields = document.data["kubeletConfig"]
+    own = {"topologyManagerPolicy", "kubeReserved", "hardEvictionThreshold", "podMaxPids"} & fields.keys()
+    return managed.aks(document, fields, "kubeletConfig") if own else managed.gke(document, fields, "kubeletConfig")
 
 
 _OTHERS: Final[Mapping[str, str]] = {
@@ -242,7 +251,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "Tuned": "the node tuning operator's; the kubelet's settings are in its KubeletConfig or PerformanceProfile",
     "RuntimeClass": "no kubelet's settings",
     "MachineConfig": "the kubelet's settings are in a KubeletConfig, or on the node",
-    "Cluster": "without kubelet settings in kubeadmConfigPatches",
+    "ClusterClass": "its patches are not followed; the kubelet's settings are in its bootstrap template",
 }
 
 
@@ -250,16 +259,22 @@ def _nothing(documents: Sequence[Document], file: str) -> InputError:
     """Say that there is no configuration, what there is, and how to get one."""
     if not documents:
         return InputError(f"expected one {KIND}, found no documents", file)
-    of_a_kubelet = (one for one in documents if isinstance(one.data, Mapping) and one.data.get("kind") == KIND)
-    document = next(of_a_kubelet, documents[0])
+    kinds = [KIND, *(kind for kind, _, _ in _KINDS if kind != KIND)]
+    known = (
+        one for kind in kinds for one in documents if isinstance(one.data, Mapping) and one.data.get("kind") == kind
+    )
+    document = next(known, documents[0])
     data = document.data
     if not isinstance(data, Mapping):
         noun = "array" if isinstance(data, list) else "a text" if isinstance(data, str) else "something else"
         return document.error(f"expected a {KIND}, got {noun}")
+    kind = str(data.get("kind"))
+    if any(kind == wanted and kind != KIND for wanted, _, _ in _KINDS) or any(suits(data) for suits, _ in _KINDLESS):
+        what = f'"{kind}"' if "kind" in data else "the file"
+        return document.error(f"no kubelet setting found in {what}; {CONFIGZ}")
     for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
         if field not in data:
             return document.error(f"missing; fix: add {field}: {wanted}", field)
-    kind = str(data["kind"])
     if kind == KIND:
         return document.error(f'expected {API_VERSION}, got "{data["apiVersion"]}"', "apiVersion")
     said = f" ({_OTHERS[kind]})" if kind in _OTHERS else ""

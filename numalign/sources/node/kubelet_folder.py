@@ -14,7 +14,7 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT, StateFiles
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.configuration import overlaid
+from numalign.sources.kubelet.configuration import with_drop_ins
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import (
     FURTHER_FILES,
@@ -191,11 +191,14 @@ def read_settings(
     else:
         if not flags:
             return None, ()
-        path, fields = "the kubelet's command line", {}
+        # A kubelet without a main file has no thresholds (clouds.md 0.3).
+        path, fields = "the kubelet's command line", {} if "config" in flags else {"evictionHard": {}}
     folder = flags.get("config-dir", "").lstrip("/")
-    for name in _drop_ins(tree, folder) if folder else ():
-        over = load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}")
-        fields = overlaid(fields, over or {})
+    drop_ins = [
+        load(text(tree, f"{folder}/{name}") or "", f"{tree.name}: {folder}/{name}") or {}
+        for name in (_drop_ins(tree, folder) if folder else ())
+    ]
+    fields = with_drop_ins(fields, drop_ins)
     known, odd = known_flags(flags)
     notices = tuple(Notice("flag-unreadable", f"{problem}; skipped", "kubelet's command line") for problem in odd)
     return KubeletSettings(fields, known, path, frozenset(flags)), notices

@@ -10,18 +10,20 @@ from typing import Any
 
 import pytest
 
+from numalign.analysis.config.systems import Facts
 from numalign.errors import NumalignError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.sources.kubelet.configuration import load
 from tests.corpus import Corpus
 
 CORPUS = Corpus("kubelet")
+MACHINE = Facts(cpus=96, memory=512 << 30)
 
 
 def answer(name: str) -> dict[str, Any]:
     """Say what is read of a file, in the kubelet's own words, or what is wrong with it."""
     try:
-        loaded = load(name)
+        loaded = load(name, facts=MACHINE)
     except NumalignError as error:
         return {"error": str(error)}
     defaults = KubeletConfig()._asdict()
@@ -30,7 +32,8 @@ def answer(name: str) -> dict[str, Any]:
         for field, value in loaded.config._asdict().items()
         if value != defaults[field]
     }
-    return {"settings": settings, "warnings": [f"{one.code}: {one.path}: {one.message}" for one in loaded.warnings]}
+    told = (*loaded.warnings, *(loaded.ground.notices(name) if loaded.ground else ()))
+    return {"settings": settings, "warnings": [f"{one.code}: {one.path}: {one.message}" for one in told]}
 
 
 @pytest.mark.parametrize("name", CORPUS.files)

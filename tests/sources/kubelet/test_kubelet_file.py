@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from numalign.errors import InputError, NumalignError, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
+from numalign.kubelet.start.reservation import DEFAULT_EVICTION
 from numalign.sources.kubelet.configuration import from_data, load
 from numalign.sources.kubelet.flags import apply_flags
 
@@ -153,6 +154,53 @@ def test_drop_ins_win_in_text_order(tmp_path: Path) -> None:
     assert config.kube_reserved == {"cpu": "3", "memory": "1Gi"}
     assert config.reserved_memory == (MemoryReservation(2, {}),)
     assert config.max_pods == 9
+
+
+DROP_INS: dict[str, tuple[str, list[str], dict[str, str] | None]] = {
+    "defaults come before drop-ins": (
+        "",
+        ["evictionHard: {nodefs.available: 15%}"],
+        {**DEFAULT_EVICTION, "nodefs.available": "15%"},
+    ),
+    "the file's own map is merged key by key": (
+        "evictionHard: {memory.available: 1Gi}",
+        ["evictionHard: {nodefs.available: 15%}"],
+        {"memory.available": "1Gi", "nodefs.available": "15%"},
+    ),
+    "null takes a key away": (
+        "evictionHard: {memory.available: 1Gi, nodefs.available: 5%}",
+        ["evictionHard: {memory.available: null}"],
+        {"nodefs.available": "5%"},
+    ),
+    "null takes the map away, and no default comes again": ("", ["evictionHard: null"], {}),
+    "merging with the defaults counts in the main file": (
+        "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true",
+        ["evictionHard: {pid.available: 1k}"],
+        {**DEFAULT_EVICTION, "memory.available": "1Gi", "pid.available": "1k"},
+    ),
+    "and not in a drop-in": (
+        "evictionHard: {memory.available: 1Gi}",
+        ["mergeDefaultEvictionSettings: true"],
+        {"memory.available": "1Gi"},
+    ),
+    "a drop-in about something else leaves the defaults": ("", ["maxPods: 3"], None),
+}
+
+
+@pytest.mark.parametrize("case", DROP_INS)
+def test_thresholds_and_drop_ins(case: str, tmp_path: Path) -> None:
+    main, drop_ins, thresholds = DROP_INS[case]
+    folder = tmp_path / "d"
+    folder.mkdir()
+    for number, text in enumerate(drop_ins):
+        write(folder, HEADER + text, f"{number}.conf")
+    config = load(write(tmp_path, HEADER + main), folder).config
+    assert (config.eviction_hard, config.merge_default_eviction_settings) == (thresholds, False)
+
+
+def test_of_duplicate_keys_the_last_counts(tmp_path: Path) -> None:
+    loaded = load(write(tmp_path, HEADER + "maxPods: 1\nmaxPods: 2\n"))
+    assert (loaded.config.max_pods, [one.code for one in loaded.warnings]) == (2, ["duplicate-key"])
 
 
 def test_error_in_a_drop_in_names_it(tmp_path: Path) -> None:

@@ -1,0 +1,411 @@
+"""A suggested configuration as the file of a cloud or a distribution: a row of `WRITERS` for each output.
+
+What a file leaves out is the system's own part, or what the system does not take (`analysis.config.systems`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from numalign.analysis.config.suggest import Suggestion
+from numalign.analysis.config.systems import FORMATS, KARPENTER, KUBESPRAY_NAMES, Fields
+from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
+from numalign.model.cpuset import format_set, parse
+from numalign.model.machine import Machine
+from numalign.render.json import Data
+from numalign.render.json.node import suggestion_json
+from numalign.render.text.config import HEADER, file_text, suggestion_head, suggestion_lines, yaml_lines
+
+Written = Callable[[Suggestion, Machine], list[str]]
+
+
+def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
+    """Write a suggestion as one of `WRITERS`."""
+    return file_text(WRITERS[form](suggestion, machine))
+
+
+def _fields(head: str, indent: int = 0, *, above: Sequence[str] = (), but: Sequence[str] = ()) -> Written:
+    """Make the writer of a file that has fields of a KubeletConfiguration at the end of `head`."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+        reasons = {name: why for name, why in suggestion.reasons.items() if FIELD_NAMES[name] not in but}
+        body = [f"{' ' * indent}{line}" for line in (*above, *suggestion_lines(suggestion._replace(reasons=reasons)))]
+        return [suggestion_head(machine.name), *head.splitlines(), *body]
+
+    return lines
+
+
+def _reasons(suggestion: Suggestion) -> Iterator[str]:
+    """Yield comments for a file whose lines cannot have one each."""
+    for field, name in FIELD_NAMES.items():
+        if field in suggestion.reasons and getattr(suggestion.config, field) is not None:
+            yield f"# {name}: {suggestion.reasons[field]}"
+
+
+_FLAG_NAMES: Final = {"reserved_system_cpus": "reserved-cpus"}
+
+
+def _flags(suggestion: Suggestion) -> Iterator[tuple[str, str]]:
+    """Yield the settings as flags of the kubelet; a map is named as a whole, for a flag replaces it."""
+    for field in FIELD_NAMES:
+        value = getattr(suggestion.config, field)
+        if field in suggestion.reasons and value is not None:
+            sign = "<" if field == "eviction_hard" else "="
+            if isinstance(value, Mapping):
+                text = ",".join(f"{key}{sign}{one}" for key, one in value.items())
+            elif isinstance(value, tuple):
+                text = ";".join(map(_reserved_text, value))
+            else:
+                text = str(value)
+            yield _FLAG_NAMES.get(field, field.replace("_", "-")), text
+
+
+def _reserved_text(element: MemoryReservation) -> str:
+    return f"{element.numa_node}:{','.join(f'{name}={text}' for name, text in element.limits.items())}"
+
+
+def _by_flags(head: str, each: str) -> Written:
+    """Make the writer of a file that has a line for each flag at the end of `head`."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+        body = [each.format(name=name, text=text, quoted=json.dumps(text)) for name, text in _flags(suggestion)]
+        return [suggestion_head(machine.name), *_reasons(suggestion), *head.splitlines(), *body]
+
+    return lines
+
+
+def _by_script(call: str) -> Written:
+    """Make the writer of a script that hands all flags to a kubelet in one argument."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+        flags = " ".join(f"--{name}={text}" for name, text in _flags(suggestion))
+        return [
+            "#!/bin/bash",
+            suggestion_head(machine.name),
+            *_reasons(suggestion),
+            *call.format(flags=flags).splitlines(),
+        ]
+
+    return lines
+
+
+def _nested(suggestion: Suggestion, form: str, names: Mapping[str, str] | None = None) -> Fields:
+    """Spell the settings with a system's own names, as nested mappings."""
+    given = suggestion_json(suggestion)
+    result: dict[str, Any] = {}
+    for own, path in (names or FORMATS[form].names).items():
+        field, _, key = path.partition(".")
+        value = given.get(field)
+        if key:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None:
+            *above, last = own.split(".")
+            holder = result
+            for one in above:
+                holder = holder.setdefault(one, {})
+            holder[last] = value
+    return result
+
+
+def _by_names(form: str, head: str, indent: int = 0) -> Written:
+    """Make the writer of a file that has a system's own names at the end of `head`."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+        body = [f"{' ' * indent}{line}" for line in _yaml(_nested(suggestion, form))]
+        return [suggestion_head(machine.name), *_reasons(suggestion), *head.splitlines(), *body]
+
+    return lines
+
+
+def _yaml(value: Fields, indent: int = 0) -> Iterator[str]:
+    for name, one in value.items():
+        if isinstance(one, Mapping):
+            yield f"{' ' * indent}{name}:"
+            yield from _yaml(one, indent + 2)
+        else:
+            yield f"{' ' * indent}{name}: {json.dumps(one)}"
+
+
+def _json_file(suggestion: Suggestion, _: Machine) -> list[str]:
+    return json.dumps(_nested(suggestion, "aks"), indent=2).splitlines()
+
+
+def _toml(suggestion: Suggestion, *, but: Sequence[str] = ()) -> Iterator[str]:
+    """Write Bottlerocket's table; texts in JSON are texts in TOML, too."""
+    tables: dict[str, Fields] = {}
+    yield "[settings.kubernetes]"
+    names = {own: path for own, path in FORMATS["bottlerocket"].names.items() if path not in but}
+    for name, value in _nested(suggestion, "bottlerocket", names).items():
+        if name == "cpu-manager-policy-options":
+            yield f"{name} = {json.dumps(list(value))}"
+        elif name == "memory-manager-reserved-memory":
+            for one in value:
+                tables[f"{name}.{one['numaNode']}"] = {"enabled": True, **one["limits"]}
+        elif isinstance(value, Mapping):
+            tables[name] = value
+        else:
+            yield f"{name} = {json.dumps(value)}"
+    for name, table in tables.items():
+        yield f"[settings.kubernetes.{name}]"
+        for key, one in table.items():
+            plain = str(one).lower() if name == "topology-manager-policy-options" else json.dumps(one)
+            yield f"{json.dumps(key) if '.' in key else key} = {plain}"
+
+
+def _bottlerocket(suggestion: Suggestion, machine: Machine) -> list[str]:
+    return [suggestion_head(machine.name), *_reasons(suggestion), *_toml(suggestion)]
+
+
+_NODE_CLASS: Final = """apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: numa-aligned
+spec:
+  amiFamily: {family}
+  amiSelectorTerms:
+  - alias: {alias}@latest
+  role: KarpenterNodeRole-CLUSTER
+  subnetSelectorTerms:
+  - tags: {{karpenter.sh/discovery: CLUSTER}}
+  securityGroupSelectorTerms:
+  - tags: {{karpenter.sh/discovery: CLUSTER}}
+  kubelet:"""
+
+
+def _karpenter(family: str, alias: str, data: Callable[[Suggestion], list[str]]) -> Written:
+    """Make the writer of an EC2NodeClass: reservations where Karpenter plans with them, the rest in user data."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+        own = [field for field, name in FIELD_NAMES.items() if name in KARPENTER.names and field in suggestion.reasons]
+        kubelet = [line for field in own for line in yaml_lines(field, getattr(suggestion.config, field))]
+        return [
+            suggestion_head(machine.name),
+            *_reasons(suggestion),
+            *_NODE_CLASS.format(family=family, alias=alias).splitlines(),
+            *(f"    {line}" for line in kubelet),
+            "  userData: |",
+            *(f"    {line}" for line in data(suggestion)),
+        ]
+
+    return lines
+
+
+_NODE_CONFIG: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:"
+
+
+def _node_config(suggestion: Suggestion) -> list[str]:
+    fields = [
+        line
+        for field, name in FIELD_NAMES.items()
+        if field in suggestion.reasons and name not in KARPENTER.names and getattr(suggestion.config, field) is not None
+        for line in yaml_lines(field, getattr(suggestion.config, field))
+    ]
+    return [*_NODE_CONFIG.splitlines(), *(f"      {line}" for line in fields)]
+
+
+def _kubespray(suggestion: Suggestion, machine: Machine) -> list[str]:
+    """Write variables of kubespray, and what has none in `kubelet_config_extra_args`."""
+    named = _nested(suggestion, "kubespray", KUBESPRAY_NAMES)
+    rest = {
+        name
+        for name in FIELD_NAMES.values()
+        if name not in {path.partition(".")[0] for path in KUBESPRAY_NAMES.values()}
+    }
+    extra = [
+        line
+        for field, name in FIELD_NAMES.items()
+        if name in rest and field in suggestion.reasons and getattr(suggestion.config, field) is not None
+        for line in yaml_lines(field, getattr(suggestion.config, field))
+    ]
+    return [
+        suggestion_head(machine.name),
+        *_reasons(suggestion),
+        *_yaml(named),
+        "kubelet_config_extra_args:",
+        *(f"  {line}" for line in extra),
+    ]
+
+
+_OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")
+"""Fields that a PerformanceProfile has by itself, or that its operator sets."""
+
+
+def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
+    """OpenShift's PerformanceProfile: CPU sets and policy, and the rest in the annotation that goes to the kubelet."""
+    config = suggestion.config
+    reserved = parse(config.reserved_system_cpus)
+    rest = {name: value for name, value in suggestion_json(suggestion).items() if name not in _OWN}
+    # The operator would add memory of its own to what is not said, and the sum of reservedMemory would be another.
+    rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
+    rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
+    return [
+        suggestion_head(machine.name),
+        *(
+            f"# {name}: {suggestion.reasons[field]}"
+            for field, name in FIELD_NAMES.items()
+            if field in suggestion.reasons
+        ),
+        "apiVersion: performance.openshift.io/v2",
+        "kind: PerformanceProfile",
+        "metadata:",
+        "  name: numa-aligned",
+        "  annotations:",
+        f"    kubeletconfig.experimental: {json.dumps(json.dumps(rest))}",
+        "spec:",
+        "  cpu:",
+        f"    reserved: {json.dumps(format_set(reserved))}",
+        f"    isolated: {json.dumps(format_set(machine.cpus & ~reserved))}",
+        "  numa:",
+        f"    topologyPolicy: {config.topology_manager_policy}",
+        "  nodeSelector:",
+        "    # the label of your nodes",
+        '    node-role.kubernetes.io/worker: ""',
+    ]
+
+
+def _texts(value: object) -> Data:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+_TEXT: Final = """
+== kubeadm
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+== kubeletconfig
+apiVersion: machineconfiguration.openshift.io/v1
+kind: KubeletConfig
+metadata:
+  name: numa-aligned
+spec:
+  autoSizingReserved: false
+  machineConfigPoolSelector:
+    matchLabels:
+      # the label of your pool
+      pools.operator.machineconfiguration.openshift.io/worker: ""
+  kubeletConfig:
+== eksctl
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: CLUSTER, region: REGION}
+nodeGroups:
+- name: numa-aligned
+  amiFamily: AmazonLinux2023
+  instanceType: TYPE
+  kubeletExtraConfig:
+== gke-configconnector
+apiVersion: container.cnrm.cloud.google.com/v1beta1
+kind: ContainerNodePool
+metadata:
+  name: numa-aligned
+spec:
+  location: LOCATION
+  clusterRef: {name: CLUSTER}
+  nodeConfig:
+    kubeletConfig:
+== aks-nodeclass
+apiVersion: karpenter.azure.com/v1beta1
+kind: AKSNodeClass
+metadata:
+  name: numa-aligned
+spec:
+  kubelet:
+== gardener
+apiVersion: core.gardener.cloud/v1beta1
+kind: Shoot
+spec:
+  provider:
+    workers:
+    - name: numa-aligned
+      kubernetes:
+        kubelet:
+== talos
+version: v1alpha1
+machine:
+  type: worker
+  kubelet:
+    extraConfig:
+== kops
+apiVersion: kops.k8s.io/v1alpha2
+kind: InstanceGroup
+metadata:
+  name: numa-aligned
+  labels: {kops.k8s.io/cluster: CLUSTER}
+spec:
+  role: Node
+  kubelet:
+== capi
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata:
+  name: numa-aligned
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        patches: {directory: /etc/kubernetes/patches}
+      files:
+      - path: /etc/kubernetes/patches/kubeletconfiguration0+strategic.yaml
+        permissions: "0644"
+        content: |
+== capi-v1beta1
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata:
+  name: numa-aligned
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        nodeRegistration:
+          kubeletExtraArgs:
+== butane
+variant: flatcar
+version: 1.1.0
+storage:
+  files:
+  - path: /etc/kubernetes/kubelet.yaml
+    contents:
+      inline: |
+"""
+_HEADS: Final[Mapping[str, str]] = dict(part.split("\n", 1) for part in _TEXT.split("== ")[1:])
+"""Output -> what stands before the settings."""
+_OKE: Final = (
+    "URL=http://169.254.169.254/opc/v2/instance/metadata/oke_init_script\n"
+    'curl --fail -H "Authorization: Bearer Oracle" -L0 $URL | base64 --decode >/var/run/oke-init.sh\n'
+    'bash /var/run/oke-init.sh --kubelet-extra-args "{flags}"'
+)
+_K3S: Final = _by_flags("kubelet-arg:", "- {name}={text}")
+
+WRITERS: Final[Mapping[str, Written]] = {
+    "kubeadm": _fields(_HEADS["kubeadm"]),
+    "kubeletconfig": _fields(_HEADS["kubeletconfig"], 4),
+    "performanceprofile": _performance_profile,
+    "nodeadm": _fields(_NODE_CONFIG, 6),
+    "eksctl": _fields(_HEADS["eksctl"], 4),
+    "karpenter": _karpenter("AL2023", "al2023", _node_config),
+    "karpenter-bottlerocket": _karpenter(
+        "Bottlerocket", "bottlerocket", lambda suggestion: list(_toml(suggestion, but=tuple(KARPENTER.names)))
+    ),
+    "bottlerocket": _bottlerocket,
+    "eks-bootstrap": _by_script("/etc/eks/bootstrap.sh CLUSTER --kubelet-extra-args '{flags}'"),
+    "gke": _by_names("gke", "kubeletConfig:", 2),
+    "gke-configconnector": _by_names("gke-configconnector", _HEADS["gke-configconnector"], 6),
+    "aks": _json_file,
+    "aks-nodeclass": _by_names("aks-nodeclass", _HEADS["aks-nodeclass"], 4),
+    "gardener": _by_names("gardener", _HEADS["gardener"], 10),
+    "k3s": _K3S,
+    "rke2": _K3S,
+    "talos": _fields(_HEADS["talos"], 6),
+    "kops": _by_names("kops", _HEADS["kops"], 4),
+    "capi": _fields(_HEADS["capi"], 10, above=HEADER),
+    "capi-v1beta1": _by_flags(_HEADS["capi-v1beta1"], "            {name}: {quoted}"),
+    "kubespray": _kubespray,
+    "butane": _fields(_HEADS["butane"], 8, above=HEADER),
+    "oke": _by_script(_OKE),
+}
+"""Output of `config suggest` -> its writer."""
