@@ -113,18 +113,11 @@ def load_setup(machine: str | None, request: KubeletRequest, *, doubtful: bool =
     changes = getattr(machine, "changes", None)
     on = setup_on(found, origin, request, pages_given=bool(changes and changes.hugepages))
     if on.ground and on.ground.unknown and not doubtful:
-        _refuse_doubt(on.setup, on.ground)
+        from numalign.analysis.config.check import doubt
+
+        if text := doubt(on.setup, on.ground):
+            raise InputError(text, request.config or "")
     return on._replace(notices=(*notices, *on.notices))
-
-
-def _refuse_doubt(setup: Setup, ground: Ground) -> None:
-    """Refuse settings of which it is unknown whether the kubelet starts with them."""
-    from numalign.analysis.config.check import report
-
-    found = report(setup, ground)
-    if found.starts is None:
-        fixes = "; ".join(f"fix: {fix}" for fix in dict.fromkeys(found.unknown.values()))
-        raise InputError(f"unknown whether the kubelet starts: it depends on {', '.join(found.unknown)}; {fixes}")
 
 
 def told_apart(loaded: Sequence[LoadedSetup]) -> list[LoadedSetup]:

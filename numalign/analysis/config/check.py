@@ -57,24 +57,35 @@ def report(setup: Setup, ground: Ground | None = None) -> ConfigReport:
     machine, config = setup.machine, setup.config
     sure = _sure(setup, ground)
     outcome = repair(sure, ground.lacks)
-    doubt = sure.config != config
-    unknown_memory = doubt and ground.is_unknown("memory")
+    doubtful = sure.config != config
+    unknown_memory = doubtful and ground.is_unknown("memory")
     reservation = None if unknown_memory else readable_reservation(config, machine)
     reserved: int | None = None
     if outcome.starts and not ground.is_unknown("cpu"):
         manager = check_start(sure._replace(config=outcome.config)).cpu
         reserved = manager.reserved if manager.static else None
     return ConfigReport(
-        starts=False if outcome.steps else None if doubt else True,
+        starts=False if outcome.steps else None if doubtful else True,
         steps=outcome.steps,
-        repaired=config if doubt and not outcome.steps else outcome.config,
-        repairable=outcome.starts and not doubt,
-        unknown=ground.unknown if doubt else {},
+        repaired=config if doubtful and not outcome.steps else outcome.config,
+        repairable=outcome.starts and not doubtful,
+        unknown=ground.unknown if doubtful else {},
         # What remains to be said once the kubelet starts; a person should not meet it one run later.
         findings=tuple(_findings(outcome.config, machine, reserved)),
         memory=None if reservation is None else memory_sum(config, machine, reservation),
         reserved_cpus=None if outcome.steps else reserved,
     )
+
+
+def doubt(setup: Setup, ground: Ground | None) -> str:
+    """Say that it is unknown whether the kubelet starts, and what makes it known; empty: it is known."""
+    if ground is None or not ground.unknown:
+        return ""
+    found = report(setup, ground)
+    if found.starts is not None:
+        return ""
+    fixes = "; ".join(f"fix: {fix}" for fix in dict.fromkeys(found.unknown.values()))
+    return f"unknown whether the kubelet starts: it depends on {', '.join(found.unknown)}; {fixes}"
 
 
 def _sure(setup: Setup, ground: Ground) -> Setup:

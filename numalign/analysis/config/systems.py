@@ -66,9 +66,9 @@ class Ground(NamedTuple):
     """Those of `unknown` that a template left open."""
 
     def beside(self, flags: Collection[str]) -> Ground:
-        """Take out what flags of the kubelet, without dashes, make known."""
+        """Take out what flags of the kubelet (without dashes), or fields, make known."""
         fields = {"kube-reserved": "kubeReserved", "system-reserved": "systemReserved", "eviction-hard": "evictionHard"}
-        known = {*(f"--{flag}" for flag in flags), *(fields.get(flag, "") for flag in flags)}
+        known = {*(f"--{flag}" for flag in flags), *(fields.get(flag, flag) for flag in flags)}
         return self._replace(
             unknown={name: fix for name, fix in self.unknown.items() if name.partition(".")[0] not in known}
         )

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from numalign.analysis.config.systems import Facts
+from numalign.analysis.config.check import doubt
+from numalign.analysis.config.systems import Facts, Ground
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
@@ -197,12 +198,14 @@ def _setup(
     machine = loaded.machine
     config, ideal = IDEAL, True
     notices: tuple[Notice, ...] = ()
+    ground: Ground | None = None
     if file is not None:
         here = (*path, "kubeletConfig")
         file = folder.file(file, here)
         try:
             facts = Facts(machine.cpus.bit_count(), machine.total_memory or machine.memory)
             config, notices, _, ground, _ = configuration.load(file, facts=facts)
+            ground = ground.beside(flags) if ground else None
             notices += tuple(ground.notices(file)) if ground else ()
         except InputError as error:
             raise FieldError(here, _unquoted(error, file, "kubelet config")) from None
@@ -214,7 +217,10 @@ def _setup(
         given, more, *_ = configuration.from_data(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
-    return setup_of(machine, config, "ideal" if ideal else "kubelet"), notices
+    setup = setup_of(machine, config, "ideal" if ideal else "kubelet")
+    if text := doubt(setup, ground):
+        raise FieldError((*path, "kubeletConfig"), text)
+    return setup, notices
 
 
 _GROUP: Final = record(

@@ -57,9 +57,9 @@ def load(
         StartError: the kubelet would not accept it.
     """
     found, missing = expanded(_found(path, pool))
+    warnings = [*found.notices, *from_data(found.fields, found.where).warnings]
     facts, version = _of_file(facts or Facts(), found)
     own = found.own(facts)
-    warnings = [*found.notices, *from_data(found.fields, found.where).warnings]
     over = found.fields
     if not found.system.names:
         over = {name: value for name, value in over.items() if name not in found.system.without}

@@ -16,7 +16,7 @@ from numalign.model.path import child
 from numalign.sources.kubelet import aws, cluster_api, distributions, managed
 from numalign.sources.kubelet.cluster_api import API_VERSION, KIND
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.found import Found, below, inside, is_field, mapping, not_taken, words
+from numalign.sources.kubelet.found import Found, below, elements, inside, is_field, mapping, not_taken, words
 from numalign.sources.kubelet.performance_profile import from_profile
 from numalign.sources.text.yaml import Document, load_documents
 
@@ -140,7 +140,7 @@ def _kubelet_config(document: Document) -> Found:
 def _kind_cluster(document: Document) -> Iterator[Found]:
     """A cluster of kind: patches of kubeadm's files, for all nodes and for each."""
     data = document.data
-    nodes = [one for one in data.get("nodes") or () if isinstance(one, Mapping) and one.get("kubeadmConfigPatches")]
+    nodes = [one for one in elements(data, "nodes") if one.get("kubeadmConfigPatches")]
     workers = [one for one in nodes if one.get("role") == "worker"] or nodes
     fields: dict[str, object] = {}
     flags: dict[str, str] = {}

@@ -199,3 +199,17 @@ def test_a_name_of_a_machine_file_is_looked_up_beside_the_cluster_file(tmp_path:
     text = "nodes: [{name: a, machine: mine.yaml}]"
     fleet = file.read_cluster(load_documents(text, str(tmp_path / "cluster.yaml"))[0]).fleet
     assert fleet.nodes[0].totals.allocatable["cpu"] == 2 * 10**9
+
+
+def test_settings_whose_base_is_unknown_are_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "node.yaml").write_text(
+        "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n"
+        "spec: {kubelet: {config: {memoryManagerPolicy: Static}}}\n"
+    )
+    group = "{name: a, count: 1, machine: hgx-h100, kubeletConfig: node.yaml%s}"
+    path = str(tmp_path / "cluster.yaml")
+    with pytest.raises(InputError, match="unknown whether the kubelet starts") as error:
+        file.read_cluster(load_documents(f"nodes: [{group % ''}]", path)[0])
+    assert error.value.where == f"{path}:1: nodes[0].kubeletConfig"
+    given = ", kubelet: {kubeReserved: {memory: 1Gi}, reservedMemory: [{numaNode: 0, limits: {memory: 1124Mi}}]}"
+    assert file.read_cluster(load_documents(f"nodes: [{group % given}]", path)[0]).fleet.nodes
