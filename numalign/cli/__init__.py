@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 
 import click
 
-from numalign.cli.root import PipeGone, group
+from numalign.cli.root import Line, PipeGone, group
 from numalign.cli.stderr import OutputError, say, silence
 from numalign.errors import InputError, NumalignError, StartError, parted
 from numalign.exit_status import ExitStatus
@@ -80,7 +80,8 @@ def _answer(arguments: list[str], error: NumalignError) -> None:
 def _run(arguments: list[str], root: click.Group = group, name: str = "numalign") -> int:
     """Run the command line and return its exit status; what went wrong is one line on standard error."""
     try:
-        outcome: Any = root.main(arguments, prog_name=name, standalone_mode=False)
+        line = Line((*name.split(), *arguments))
+        outcome: Any = root.main(arguments, prog_name=name, standalone_mode=False, obj=line)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return ExitStatus.WRONG_INPUT

@@ -10,6 +10,7 @@ import click
 
 from numalign.cli.stderr import OutputError, tell, write
 from numalign.errors import NumalignError
+from numalign.values import NamedTuple
 
 COMMANDS = {
     "admit": "predict whether a node admits pods, and what they get",
@@ -64,6 +65,12 @@ Begin with one of these:
 
 `numalign --help` lists the commands, `numalign machines` the bundled machines.
 """
+
+
+class Line(NamedTuple):
+    """The command line, as the object of its context."""
+
+    words: tuple[str, ...]
 
 
 class PipeGone(Exception):  # noqa: N818 (nothing is wrong)

@@ -61,8 +61,7 @@ with late_imports():
     from numalign.render.ci import checks as reports
     from numalign.render.ci import junit, sarif, summary
     from numalign.render.page import document as documents
-    from numalign.render.page import markdown, table_csv
-    from numalign.render.picture import canvas
+    from numalign.render.page import html, markdown, table_csv
 
 ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
 ForPrograms = Literal["json", "yaml", "prometheus"]
@@ -191,6 +190,19 @@ def _names_text(names: Iterable[str]) -> str:
     return "".join(f"{guarded(printable(name))}\n" for name in names)
 
 
+def html_page(picture: Picture, document: Document) -> str:
+    """Write a page with a picture and the document."""
+    body = f"{html.picture_of(picture.svg)}\n{html.blocks(document)}"
+    return html.page(f"numalign {_command()}, {picture.name}", picture.verdict, command_line(), body)
+
+
+def command_line() -> str:
+    """Write the command line that was given; empty: it is not known, as for a call of the library."""
+    import shlex
+
+    return shlex.join(getattr(click.get_current_context().find_root().obj, "words", ()))
+
+
 def _command() -> str:
     return click.get_current_context().command.name or ""
 
@@ -211,7 +223,7 @@ FORMS: Mapping[Output, Form] = {
     "csv": Form(("rows",), lambda rows: lines(table_csv.table_csv(*rows))),
     "name": Form(("names",), _names_text),
     "svg": Form(("picture",), lambda picture: lines(picture.svg)),
-    "html": Form(("picture", "document"), lambda picture, document: lines(canvas.page(picture, document))),
+    "html": Form(("picture", "document"), lambda picture, document: lines(html_page(picture, document))),
     "junit": Form(("checks",), lambda checks: junit.junit(_command(), checks)),
     "github": Form(("checks",), lambda checks: reports.github(checks)),
     "gitlab": Form(("checks",), lambda checks: json_text(reports.gitlab(checks))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.change_facts import Goes
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numalign.analysis.whatif.besides import NoPolicy, Repair
     from numalign.analysis.whatif.change import WayOut
     from numalign.errors import Notice
+    from numalign.kubelet.admission import Session
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
@@ -101,6 +103,13 @@ def _goes(after: PodResult | None) -> list[Goes]:
     ]
 
 
+def first_problem(pods: Sequence[ExplainedPod]) -> int | None:
+    """Find the place of the first pod that was rejected, else of the first that is not aligned; None: all is well."""
+    rejected = [place for place, one in enumerate(pods) if not one.pod.admitted]
+    apart = [place for place, one in enumerate(pods) if one.pod.aligned is False]
+    return next(iter((*rejected, *apart)), None)
+
+
 class Observed(NamedTuple):
     """What a kubelet really did with a pod."""
 
@@ -121,6 +130,8 @@ class ExplainResult(NamedTuple):
     notices: tuple[Notice, ...]
     claims: NodeClaims | None = None
     """What the admitted pods hold by claim, if that was asked."""
+    session: Session | None = None
+    """The node in the end; None: the kubelet does not survive."""
 
     @property
     def fatal(self) -> bool:

@@ -168,6 +168,7 @@ def explain(
         session.node.cpu.reserved,
         tuple(told),
         (*notices, *missing_notices((one.pod for one in told), setup.machine)),
+        session=session,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from xml.etree import ElementTree
 
 import pytest
@@ -56,7 +55,7 @@ def test_explain_and_the_picture(case: tuple[tuple[str, ...], str]) -> None:
     words, verdict = case
     assert f"NOT aligned ({verdict})" in in_process("explain", *words).out
     picture = in_process("admit", *words, "-o", "svg").out
-    assert re.search(rf": {verdict}: ", picture)
+    assert f"NOT aligned ({verdict})" in picture
     assert ": aligned" not in picture
 
 

@@ -143,7 +143,7 @@ def test_csv_has_a_line_a_pod() -> None:
 def test_html_loads_nothing_from_elsewhere() -> None:
     page = in_process("simulate", *INPUTS, "-o", "html").out
 
-    assert page.startswith("<!doctype html>")
+    assert page.startswith("<!DOCTYPE html>")
     assert page.count("<svg") == 5
     assert "src=" not in page
     assert "href=" not in page

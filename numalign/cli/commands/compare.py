@@ -88,7 +88,7 @@ VIEW = View[Shown](
     document=lambda shown: text.compare_document(shown.result, shown.origins),
     wide=lambda shown: text.compare_document(shown.result, shown.origins, wide=True),
     data=lambda shown: json.compare_json(shown.result, shown.notices),
-    picture=lambda shown: occupants.draw_scenes(shown.scenes()),
+    picture=lambda shown: occupants.draw_scenes(shown.scenes(), verdict=text.compare_verdict(shown.result)),
 )
 
 

@@ -27,6 +27,7 @@ from numalign.errors import CrashError, Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
+from numalign.model.pod import Pod
 from numalign.render.page.document import Block
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
@@ -41,9 +42,10 @@ from numalign.values import NamedTuple
 
 with late_imports():
     from numalign.render.json import explain as json
+    from numalign.render.picture import explained
     from numalign.render.text import explain as text
     from numalign.render.text import observed
-    from numalign.tasks import claimed
+    from numalign.tasks import claimed, scenes
 
 
 class Shown(NamedTuple):
@@ -56,6 +58,8 @@ class Shown(NamedTuple):
     notices: Sequence[Notice]
     differs: Sequence[Block]
     """That something else happened; it comes first."""
+    there: Sequence[Pod]
+    """The pods before those that were explained."""
 
 
 class Stopped(NamedTuple):
@@ -74,6 +78,11 @@ VIEW = View[Shown](
     document=lambda shown: [*shown.differs, *text.explain_document(shown.result, shown.origin, shown.advice)],
     wide=lambda shown: [*shown.differs, *text.explain_document(shown.result, shown.origin, shown.advice, wide=True)],
     data=lambda shown: json.explain_json(shown.result, shown.advice, shown.notices),
+    picture=lambda shown: explained.draw_explained(
+        shown.result,
+        tuple(scenes.explained_scenes(shown.result, shown.there)),
+        [one.flags for one in shown.advice],
+    ),
 )
 START_VIEW = View[Stopped](
     document=lambda stopped: text.start_document(
@@ -139,7 +148,9 @@ def command(
     tell((*(() if node else default_policy(settings[0], kubelet)), *told, *notices))
     if not quiet:
         advice = [_commands(one, result, asked) for one in result.pods]
-        show(VIEW, Shown(result, settings[0].origin, advice, (*differs, *notices), blocks), output)
+        there = (*here.pods, *as_asked(given, what_if).beside)
+        told = (*differs, *notices)
+        show(VIEW, Shown(result, settings[0].origin, advice, notices=told, differs=blocks, there=there), output)
     refused = differs or any(fails(one.pod, fail_on, result.claims) for one in result.pods)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)

@@ -10,7 +10,7 @@ from numalign.cli.cluster_options import allow_outside_option
 from numalign.cli.engine_options import engine_options
 from numalign.cli.options import flag, output_option, quiet_option
 from numalign.cli.stderr import Progress, say, tell
-from numalign.cli.view import Output, View, faces_of, late_imports, show
+from numalign.cli.view import Output, View, command_line, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus
 from numalign.results.cluster import SimulateResult
 from numalign.tasks.parallel import Engine
@@ -39,7 +39,7 @@ VIEW = View[SimulateResult](
     document=lambda result: text.simulate_document(result),
     data=lambda result: json.simulate_json(result),
     rows=lambda result: json.simulate_rows(result),
-    own={"html": lambda result: picture.simulate_html(result, text.simulate_document(result))},
+    own={"html": lambda result: picture.simulate_html(result, text.simulate_document(result), command_line())},
 )
 
 

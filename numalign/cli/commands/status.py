@@ -15,7 +15,7 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, html_page, late_imports, show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
@@ -24,7 +24,7 @@ from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 with late_imports():
     from numalign.render.json import node as json
-    from numalign.render.picture import canvas, occupants
+    from numalign.render.picture import occupants
     from numalign.render.text import status as text
     from numalign.tasks import status as task
 
@@ -35,7 +35,7 @@ VIEW = View[StatusResult](
     data=lambda result: json.status_json(result),
     picture=lambda result: occupants.draw_occupants(result.picture),
     own={
-        "html": lambda result: canvas.page(
+        "html": lambda result: html_page(
             occupants.draw_occupants(result.picture), text.status_document(result, wide=True)
         )
     },

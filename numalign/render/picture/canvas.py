@@ -1,4 +1,4 @@
-"""A drawing in the making: shapes and texts of known size, written as SVG; and one HTML page with it and its table.
+"""A drawing in the making: shapes and texts of known size, written as SVG.
 
 Texts are set in a fixed-width font, so that their width is known wherever the picture is opened.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from html import escape
 from xml.sax import saxutils
 
 from numalign.render.escape import guarded, printable
-from numalign.render.page.document import Document, plain
 from numalign.values import NamedTuple
 
 WIDTH = 1200
-"""Of every picture but plots, in pixels."""
+"""Of machines and clusters, in pixels."""
 CHIP_HEIGHT = 15.0
 """Of a device."""
 SMALL = 9.0
@@ -32,6 +30,14 @@ PATTERNS = (
     '<pattern id="dots" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5" fill="#fdf0d5"/>'
     '<circle cx="2.5" cy="2.5" r="0.9" fill="#e8c887"/></pattern>'
 )
+
+
+MARKS = {
+    "stripes": '<path d="M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2" stroke="#333333" stroke-width="0.7"/>',
+    "dots": '<circle cx="3" cy="3" r="1" fill="#333333"/>',
+    "grid": '<path d="M0,3 h6 M3,0 v6" stroke="#333333" stroke-width="0.6"/>',
+}
+"""Marks that tell two looks of one colour apart."""
 
 
 def text_width(text: str, size: float = SMALL) -> float:
@@ -55,11 +61,17 @@ def _escape(text: str) -> str:
     return guarded(saxutils.escape(printable(text)))
 
 
+NIGHT = "@media (prefers-color-scheme: dark) { .night { filter: invert(0.92) hue-rotate(180deg); } }"
+"""Who likes it dark sees light and dark exchanged, and each hue as it is."""
+
+
 class Canvas:
     """Shapes in drawing order."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = WIDTH) -> None:
+        self.width = width
         self._parts: list[str] = []
+        self._patterns: dict[str, str] = {}
         self.bottom = 0.0
         """The lowest point drawn so far."""
 
@@ -88,31 +100,42 @@ class Canvas:
         self._parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight}{extra}>{_escape(text)}</text>')
         self.bottom = max(self.bottom, y + size * 0.25)
 
-    def finish(self, title: str) -> str:
-        """Return the picture, as high as what is on it."""
+    def path(self, points: Sequence[tuple[float, float]], look: str) -> None:
+        """Draw a line with corners."""
+        self._parts.append(f'<polyline points="{" ".join(f"{x:g},{y:g}" for x, y in points)}" fill="none" {look}/>')
+
+    def fill(self, colour: str, pattern: str = "") -> str:
+        """Return what to fill with: a colour, or a pattern of `MARKS` on it."""
+        if not pattern:
+            return colour
+        name = f"{pattern}{colour.removeprefix('#')}"
+        self._patterns[name] = (
+            f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<rect width="6" height="6" fill="{colour}"/>{MARKS[pattern]}</pattern>'
+        )
+        return f"url(#{name})"
+
+    def finish(self, title: str, description: str = "") -> str:
+        """Return the picture, as high as what is on it; `description` has in words what is on it."""
         height = int(self.bottom) + 24
+        said = f'\n<desc id="desc">{_escape(description)}</desc>' * bool(description)
+        labelled = 'aria-labelledby="title"' + ' aria-describedby="desc"' * bool(description)
         return (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-            f'font-family="{FONT}" fill="#222222">\n'
-            f"<title>{_escape(title)}</title>\n<defs>{PATTERNS}</defs>\n"
-            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n' + "\n".join(self._parts) + "\n</svg>\n"
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height}" width="{self.width}" '
+            f'height="{height}" role="img" {labelled} font-family="{FONT}" fill="#222222">\n'
+            f'<title id="title">{_escape(title)}</title>{said}\n<style>{NIGHT}</style>\n'
+            f"<defs>{PATTERNS}{''.join(self._patterns.values())}</defs>\n"
+            f'<g class="night">\n<rect width="{self.width}" height="{height}" fill="#ffffff"/>\n'
+            + "\n".join(self._parts)
+            + "\n</g>\n</svg>\n"
         )
 
 
 class Picture(NamedTuple):
-    """An SVG, and the name of what it shows."""
+    """An SVG, and what it shows."""
 
     svg: str
     name: str
-
-
-def page(picture: Picture, document: Document) -> str:
-    """Write a page that needs nothing else: no script, no style sheet, no picture from elsewhere."""
-    drawing = picture.svg.partition("\n")[2]  # without the XML declaration
-    title = f"numalign: {escape(picture.name)}"
-    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light"><title>{title}</title>'
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n'
-        f"<body>\n{drawing}<pre>{escape(plain(document))}</pre>\n</body>\n</html>\n"
-    )
+    verdict: str = ""
+    """What it comes to, in a line."""

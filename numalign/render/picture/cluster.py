@@ -35,7 +35,8 @@ def heat_map(result: CapacityResult, origin: str) -> Picture:
     for shape in result.shapes:
         top = _shape(canvas, shape, origin, top) + MARGIN
     title = f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}"
-    return Picture(canvas.finish(title), origin)
+    fits = [f"{one.name}: {alignment_text(one.now, one.aligned, one.nothing)}" for one in result.shapes]
+    return Picture(canvas.finish(title, "; ".join(fits)), origin, f"fits now: {'; '.join(fits)}")
 
 
 def colour(zone: ZoneRoom) -> str:

@@ -73,7 +73,7 @@ class Chip(NamedTuple):
 
 def draw(machine: Machine) -> Picture:
     """Draw a machine, 1200 pixels wide and as high as it needs."""
-    return Picture(_Drawing(machine).svg(), machine.name)
+    return Picture(_Drawing(machine).svg(), machine.name, machine_line(machine, hardware_of(machine)))
 
 
 class _Drawing:

@@ -1,6 +1,7 @@
-"""Who sits where after an admission, as a picture: NUMA nodes as rooms, CPUs as seats, devices and memory below.
+"""Who sits where after an admission, as a picture: the verdict, NUMA nodes as rooms, what is far, and the fix.
 
-Each container has a letter and a colour; what nobody holds stays white, so that what is stranded can be seen.
+Each container has a letter and a look, cold where it is aligned and warm where it is not. What is away from the CPUs of
+its container has a red frame and a red line to them, with the distance.
 """
 
 from __future__ import annotations
@@ -8,48 +9,65 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.closeness import functions
+from numalign.analysis.placed import Part
 from numalign.model.cpuset import format_set, ids
-from numalign.render.picture.canvas import WIDTH, Canvas, Picture, shorten, text_width, wrap
-from numalign.render.text.alignment import bus_text, reason_of
-from numalign.render.text.amounts import bytes_text
-from numalign.render.text.drawing import LETTERS
-from numalign.render.text.hardware import known_node
+from numalign.model.resources import CPU
+from numalign.model.words import few_of
+from numalign.render.picture.canvas import Canvas, Picture, text_width, wrap
+from numalign.render.picture.looks import RED, State, draw_sign, look_of, state_of, worst_state
+from numalign.render.picture.room import BARE, FREE, GAP, GUESSED, MARGIN, RESERVED, Box, Guest, Rooms, distance
+from numalign.render.text.admit import summary
+from numalign.render.text.alignment import aligned_where, bus_text, reason_of
+from numalign.render.text.amounts import devices_text, listed, named
+from numalign.render.text.explain import admitted_text
 from numalign.results.compare import Scene
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.model.machine import Device, Machine, NUMANode
-    from numalign.results.admit import AdmitResult, Occupant
+    from numalign.analysis.matrix import Matrix
+    from numalign.model.machine import Machine, NUMANode
+    from numalign.results.admit import AdmitResult, ContainerResult, Occupant, PodResult
 
-MARGIN, GUTTER, PAD = 24.0, 32.0, 12.0
-SEAT, PITCH = 15.0, 17.0
-CHIP = 16.0
-COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#ffff99", "#8dd3c7", "#d9d9d9", "#fccde5", "#bebada")
-ROOM = 'fill="#fbf8f1" stroke="#4a4a4a" stroke-width="2"'
-BARE = 'fill="#f3f3f3" stroke="#4a4a4a" stroke-width="2" stroke-dasharray="10 4"'
-FREE = 'fill="#ffffff" stroke="#999999" stroke-width="0.8" rx="3"'
-RESERVED = 'fill="url(#hatch)" stroke="#8a8a8a" stroke-width="0.8" rx="0"'
-SIGNS = "white: free, or in the shared pool; hatched: reserved; dashed: NUMA node from /sys, not from the device plugin"
-GUESSED = 'stroke-dasharray="4 2"'
+WIDTH, GUTTER, WIDE_GUTTER = 800, 20.0, 100.0
+BARE_COLUMNS = 3
+"""Rooms side by side of NUMA nodes without CPUs."""
+MAX_NAMED = 8
+"""How many pods are named that were rejected for one reason."""
+MAX_FAR = 12
+"""How many lines to far devices are drawn; more would hide the machine."""
+LINE = f'stroke="{RED}" stroke-width="3"'
+HALO = 'stroke="#ffffff" stroke-width="7"'
+FRAME = f'fill="none" stroke="{RED}" stroke-width="3.5"'
 
 
-class Guest(NamedTuple):
-    """A container that holds something, as it is drawn."""
+LOOSE = f'fill="none" stroke="{RED}" stroke-width="3" stroke-dasharray="3 3"'
 
-    letter: str
-    colour: str
-    occupant: Occupant
+
+class Said(NamedTuple):
+    """What stands above a machine."""
+
+    state: State
+    verdict: str
+    why: Sequence[str] = ()
+    """Paragraphs."""
+    asked: Matrix | None = None
+    """What a rejected pod requests, NUMA node by NUMA node."""
+
+
+class Far(NamedTuple):
+    """Something that a container holds away from its CPUs."""
+
+    what: str
+    """`server: gpu4-7 on NUMA 1`."""
+    distance: int | None
+    boxes: tuple[Box, ...]
+    cpus: Box | None
+    """None: the CPUs are not drawn."""
 
     @property
-    def look(self) -> str:
-        """SVG attributes of what it holds."""
-        return f'fill="{self.colour}" stroke="#333333" stroke-width="1" rx="3"'
-
-    @property
-    def name(self) -> str:
-        """POD/CONTAINER."""
-        return f"{self.occupant.pod}/{self.occupant.container}"
+    def text(self) -> str:
+        """What is how far."""
+        return f"{self.what} is far from the CPUs{f': distance {self.distance}' if self.distance else ''}"
 
 
 def draw_occupants(result: AdmitResult) -> Picture:
@@ -57,22 +75,80 @@ def draw_occupants(result: AdmitResult) -> Picture:
     return draw_scenes((Scene("", result),))
 
 
-def draw_scenes(scenes: Sequence[Scene]) -> Picture:
-    """Draw nodes one below the other; a container has the same letter and colour on each."""
-    canvas, top = Canvas(), 0.0
+def draw_scenes(
+    scenes: Sequence[Scene], said: Said | None = None, between: Sequence[str] = (), verdict: str = ""
+) -> Picture:
+    """Draw nodes one below the other; a container has the same letter on each.
+
+    Args:
+        scenes: the nodes.
+        said: what stands above the first one; None: what became of its pods.
+        between: lines between the first and the second, such as the fix that makes one of the other.
+        verdict: what all of it comes to; empty: what stands above the first one.
+    """
+    canvas, top, described = Canvas(WIDTH), 0.0, list[str]()
     holders = [_key(one) for scene in scenes for one in _holders(scene)]
     places = {key: place for place, key in enumerate(dict.fromkeys(holders))}
-    for scene in scenes:
+    for number, scene in enumerate(scenes):
+        if number == 1 and between:
+            top = _between(canvas, between, top)
         if scene.result is None:
-            canvas.text(MARGIN, top + 34, scene.title, 18, bold=True)
-            for text in wrap(f"the kubelet would not start: {scene.error}", WIDTH - 2 * MARGIN, 12):
-                canvas.text(MARGIN, top + 56, text, 12)
-                top += 16
-            top += 60
-        else:
-            top = _Picture(scene.title, scene.result, canvas, places).draw(top) + 20
+            top = _not_started(canvas, scene, top)
+            described.append(f"{scene.title}: the kubelet would not start: {scene.error}")
+            continue
+        about = said if said is not None and number == 0 else said_of(scene.result)
+        drawn = _Drawn(scene, scene.result, canvas, places, about)
+        top = drawn.draw(top) + 16
+        described += [*([scene.title] if scene.title else []), *drawn.described]
+        verdict = verdict or about.verdict
     names = ", ".join(dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result))
-    return Picture(canvas.finish(f"{names}: allocation"), names)
+    title = f"{verdict.removesuffix('.')}. Machine {names}" if verdict else names
+    return Picture(canvas.finish(title, " ".join([*described, *between])), names, verdict)
+
+
+def said_of(result: AdmitResult) -> Said:
+    """Say what became of the pods of a result; of a single one with the reason."""
+    pods = result.pods
+    if len(pods) != 1:
+        counted = summary(pods).removesuffix(".") if pods else f"{result.setup.machine.name}: the pods on the node"
+        return Said(worst_state(pods), counted)
+    pod = pods[0]
+    if not pod.admitted:
+        return Said(
+            "rejected",
+            f"{pod.name}: rejected ({pod.reason or pod.stage})",
+            [f'Kubelet: "{pod.reason or pod.stage}: {pod.message}"'],
+        )
+    return Said(state_of(pod), admitted_text(pod), list(_reasons(pod)))
+
+
+def _reasons(pod: PodResult) -> Iterator[str]:
+    for one in pod.containers:
+        if one.aligned is False:
+            yield f"{f'{one.name}: ' * (len(pod.containers) > 1)}{reason_of(one, pod.qos)}"
+
+
+def _between(canvas: Canvas, lines: Sequence[str], top: float) -> float:
+    """Draw a frame with the fix, and an arrow to what comes of it."""
+    wrapped = [
+        (line, place == 0) for place, text in enumerate(lines) for line in wrap(text, WIDTH - 2 * MARGIN - 76, 15)
+    ]
+    height = 18 + 21 * len(wrapped)
+    canvas.rect(MARGIN, top, WIDTH - 2 * MARGIN, height, 'fill="#e4f1ea" stroke="#1d6b45" stroke-width="2" rx="8"')
+    x = MARGIN + 24
+    canvas.line(x, top + 12, x, top + height + 4, 'stroke="#1d6b45" stroke-width="4"')
+    canvas.shape([(x - 10, top + height + 2), (x + 10, top + height + 2), (x, top + height + 16)], 'fill="#1d6b45"')
+    for place, (line, bold) in enumerate(wrapped):
+        canvas.text(MARGIN + 52, top + 24 + place * 21, line, 15, bold=bold)
+    return top + height + 22
+
+
+def _not_started(canvas: Canvas, scene: Scene, top: float) -> float:
+    canvas.text(MARGIN, top + 34, scene.title, 18, bold=True)
+    for text in wrap(f"the kubelet would not start: {scene.error}", WIDTH - 2 * MARGIN, 13):
+        canvas.text(MARGIN, top + 58, text, 13)
+        top += 18
+    return top + 66
 
 
 def _holders(scene: Scene) -> Iterator[Occupant]:
@@ -84,172 +160,239 @@ def _key(one: Occupant) -> tuple[str, str, str]:
     return one.namespace, one.pod, one.container
 
 
-class _Picture:
+class _Drawn:
     def __init__(
-        self, title: str, result: AdmitResult, canvas: Canvas, places: Mapping[tuple[str, str, str], int]
+        self, scene: Scene, result: AdmitResult, canvas: Canvas, places: Mapping[tuple[str, str, str], int], said: Said
     ) -> None:
-        self.title = title
+        self.title = scene.title
         self.result = result
         self.machine: Machine = result.setup.machine
         self.canvas = canvas
-        self.guests = [
-            Guest(LETTERS[places[_key(one)] % len(LETTERS)], COLOURS[places[_key(one)] % len(COLOURS)], one)
-            for one in _holders(Scene(title, result))
-        ]
-        self.width = (WIDTH - 2 * MARGIN - GUTTER) / 2
+        self.said = said
+        told = {(pod.namespace, pod.name, one.name): (one, pod) for pod in result.pods for one in pod.containers}
+        self.guests: list[Guest] = []
+        for one in _holders(scene):
+            found, pod = told.get(_key(one), (None, None))
+            state: State = "there" if found is None else {True: "good", False: "bad", None: "plain"}[found.aligned]  # type: ignore[assignment]  # of a literal dict
+            look = look_of(canvas, places[_key(one)], state)
+            self.guests.append(Guest(look, state, one, found, pod.qos if pod else "Guaranteed"))
+        self.rooms = Rooms(canvas, result, self.guests, said.asked)
+        self.described: list[str] = []
 
     def draw(self, top: float) -> float:
         """Draw from `top` downwards; returns where the picture ends."""
+        top = self._head(top)
+        nodes = sorted(self.machine.numa_nodes, key=lambda node: node.id)
+        seated = [node for node in nodes if node.cpus]
+        bare = [node for node in nodes if not node.cpus and (node.memory or self._has_device(node))]
+        two = len(seated) > 1
+        gutter = WIDE_GUTTER if two and self._spread() else GUTTER
+        width = (WIDTH - 2 * MARGIN - gutter) / 2 if two else WIDTH - 2 * MARGIN - (80 if self._spread() else 0)
+        middle = MARGIN + width + (gutter / 2 if two else 40)
+        ceiling = top
+        for start in range(0, len(seated), 2):
+            top = self.rooms.draw(seated[start : start + 2], top, width, gutter) + 14
+        floor = top
+        small = (WIDTH - 2 * MARGIN - (BARE_COLUMNS - 1) * GUTTER) / BARE_COLUMNS
+        for start in range(0, len(bare), BARE_COLUMNS):
+            top = self.rooms.draw(bare[start : start + BARE_COLUMNS], top + 8, small, GUTTER, bare=True) + 10
+        top = self._folded([node for node in nodes if node not in seated and node not in bare], top)
+        top = self.rooms.loose(MARGIN, top, WIDTH - 2 * MARGIN)
+        far = list(self._far())
+        self._lines(far, middle, ceiling, floor)
+        return self._key(self._names(top, far), far)
+
+    def _head(self, top: float) -> float:
+        """Write the verdict with its sign, why, and the settings; returns where that ends."""
+        if self.title:
+            title = f"{self.title}: {self.machine.name}"
+            self.canvas.text(MARGIN, top + 30, title[:90], 18, bold=True)
+            top += 30
+        draw_sign(self.canvas, self.said.state, MARGIN, top + 14, 32)
+        for line in wrap(self.said.verdict, WIDTH - 2 * MARGIN - 46, 24):
+            self.canvas.text(MARGIN + 46, top + 38, line, 24, bold=True)
+            top += 30
+        top += 20
+        for text in self.said.why:
+            for line in wrap(text, WIDTH - 2 * MARGIN, 15):
+                self.canvas.text(MARGIN, top + 16, line, 15)
+                top += 20
         config = self.result.setup.config
-        title = f"{self.title}: {self.machine.name}" if self.title else self.machine.name
-        self.canvas.text(MARGIN, top + 34, shorten(title, WIDTH - 2 * MARGIN, 18), 18, bold=True)
-        settings = f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}, CPU manager "
-        admitted = sum(pod.admitted for pod in self.result.pods)
-        text = f"{settings}{config.cpu_manager_policy}"
-        if self.result.pods:
-            text += f"; {admitted} of {len(self.result.pods)} pods admitted"
-        self.canvas.text(MARGIN, top + 56, text, 12)
-        top += 72
-        for pair in _pairs(sorted(self.machine.numa_nodes, key=lambda node: node.id)):
-            ends = [self._room(node, MARGIN + place * (self.width + GUTTER), top) for place, node in enumerate(pair)]
-            top = max(ends) + 20
-        return self._names(self._loose(top))
+        policy = f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}"
+        managers = f"CPU Manager {config.cpu_manager_policy}, Memory Manager {config.memory_manager_policy}"
+        for line in wrap(f"{self.machine.name}: {policy}, {managers}", WIDTH - 2 * MARGIN, 13):
+            self.canvas.text(MARGIN, top + 18, line, 13)
+            top += 17
+        self.described += [self.said.verdict, *self.said.why]
+        return top + 16
 
-    def _room(self, node: NUMANode, x: float, y: float) -> float:
-        """Draw one NUMA node; returns where it ends."""
-        cores = [sorted(ids(core & node.cpus)) for core in self.machine.cores if core & node.cpus]
-        threads = max(map(len, cores), default=0)
-        a_row = int((self.width - 2 * PAD) // PITCH)
-        rows = -(-len(cores) // a_row)
-        devices = [each for each in self._devices() if each[2] == node.id]
-        height = 34 + rows * (threads * PITCH + 6) + len(devices_rows(devices, self.width)) * (CHIP + 4) + 36
-        self.canvas.rect(x, y, self.width, height, ROOM if node.cpus else BARE)
-        self.canvas.text(x + PAD, y + 20, shorten(self._title(node), self.width - 2 * PAD, 11), 11, bold=True)
-        top = y + 32
-        for place, core in enumerate(cores):
-            for thread, cpu in enumerate(core):
-                left = x + PAD + place % a_row * PITCH
-                self._seat(cpu, left, top + place // a_row * (threads * PITCH + 6) + thread * PITCH)
-        top += rows * (threads * PITCH + 6)
-        for row in devices_rows(devices, self.width):
-            for left, resource, device, sure in row:
-                self._chip(resource, device, x + PAD + left, top, sure=sure)
-            top += CHIP + 4
-        self._memory(node, x + PAD, top + 4)
-        return y + height
+    def _has_device(self, node: NUMANode) -> bool:
+        return any(one[2] == node.id for one in self.rooms.devices)
 
-    def _title(self, node: NUMANode) -> str:
-        taken = 0
+    def _spread(self) -> bool:
+        return any(guest.result is not None and guest.result.alignment.verdict == "spread" for guest in self.guests)
+
+    def _floats(self) -> bool:
+        return any(one.result and one.result.alignment.cpus_float and one.result.devices for one in self.guests)
+
+    def _folded(self, nodes: Sequence[NUMANode], top: float) -> float:
+        """Name the NUMA nodes that have nothing, in a line."""
+        if not nodes:
+            return top
+        numbers = format_set(sum(1 << node.id for node in nodes if node.id >= 0))
+        text = f"NUMA {numbers}: no CPUs, no memory, no devices ({len(nodes)} NUMA node{'s' * (len(nodes) > 1)})"
+        lines = wrap(text, WIDTH - 2 * MARGIN - 24, 12)
+        self.canvas.rect(MARGIN, top + 4, WIDTH - 2 * MARGIN, 12 + 16 * len(lines), BARE)
+        for line in lines:
+            self.canvas.text(MARGIN + 12, top + 22, line, 12)
+            top += 16
+        return top + 30
+
+    def _far(self) -> Iterator[Far]:
+        """Find what is away from its container's CPUs: devices, memory, or CPUs beyond the fewest NUMA nodes."""
+        for place, guest in enumerate(self.guests):
+            found = guest.result
+            if found is None or found.alignment.verdict != "spread":
+                continue
+            home = found.alignment.places.get(CPU, 0)
+            seats = [self.rooms.seats[place, numa] for numa in ids(home) if (place, numa) in self.rooms.seats]
+            if not found.alignment.remote:
+                yield from self._split(place, guest, found)
+            there: dict[int, list[Part]] = {}
+            for part in found.alignment.remote:
+                there.setdefault(part.nodes, []).append(part)
+            for nodes, parts in there.items():
+                what = [devices_text(one.resource, one.ids) if one.ids else named(one.resource) for one in parts]
+                boxes = [box for part in parts for box in self._boxes(place, part)]
+                text = f"{guest.name}: {listed(what)} on NUMA {format_set(nodes)}"
+                yield Far(text, distance(self.machine, home, nodes), tuple(boxes), next(iter(seats), None))
+
+    def _boxes(self, place: int, part: Part) -> Iterator[Box]:
+        """Find where devices, or the memory of a guest, were drawn."""
+        found = [self.rooms.chips.get((part.resource, one)) for one in part.ids]
+        if not part.ids:
+            found = [self.rooms.bars.get((place, numa)) for numa in ids(part.nodes)]
+        yield from filter(None, found)
+
+    def _split(self, place: int, guest: Guest, found: ContainerResult) -> Iterator[Far]:
+        """Find CPUs on another NUMA node than most of them, of a container that needs fewer."""
+        seats = {numa: box for (number, numa), box in self.rooms.seats.items() if number == place}
+        cpus = {node.id: (node.cpus & (found.holding.cpus or 0)).bit_count() for node in self.machine.numa_nodes}
+        first, *others = sorted(seats, key=lambda numa: (-cpus[numa], numa)) or [-1]
+        for numa in others:
+            away = distance(self.machine, 1 << first, 1 << numa)
+            text = f"{guest.name}: {cpus[numa]} of its CPUs on NUMA {numa}"
+            yield Far(text, away, (seats[numa],), seats[first])
+
+    def _lines(self, far: Sequence[Far], middle: float, ceiling: float, floor: float) -> None:
+        """Frame what is far in red, and draw a line to its CPUs with the distance in the gutter."""
+        pills: list[tuple[Far, float]] = []
         for guest in self.guests:
-            taken |= guest.occupant.holding.cpus or 0
-        free = (node.cpus & ~taken & ~self.result.reserved_cpus).bit_count()
-        return f"NUMA node {node.id}: CPUs {format_set(node.cpus) or 'none'}, {free} free"
+            if guest.result is not None and guest.result.alignment.cpus_float:
+                for one in guest.result.holding.devices:
+                    for box in self._boxes(0, Part(one.resource, 0, one.ids)):
+                        self._frame(box, LOOSE, f"{guest.name}: the CPUs are not pinned")
+        for each in far:
+            for box in each.boxes:
+                self._frame(box, FRAME, each.text)
+        for each in far[:MAX_FAR]:
+            if each.cpus is None or not each.boxes:
+                continue
+            start, end = self._way(each.boxes[0], middle, floor), self._way(each.cpus, middle, floor, above=True)
+            for look in (HALO, LINE):
+                self.canvas.path([*start, *end[::-1]], f'{look} stroke-linejoin="round"')
+            x, y = end[0]
+            self.canvas.rect(x - 4, y - 6, 8, 8, f'fill="{RED}" rx="4"')
+            pills.append((each, start[-1][1]))
+        taken: list[tuple[float, int | None]] = []
+        for each, y in pills:
+            self._pill(each, middle, y, (ceiling + 22, floor - 36), taken)
 
-    def _seat(self, cpu: int, x: float, y: float) -> None:
-        guest = next((one for one in self.guests[::-1] if (one.occupant.holding.cpus or 0) >> cpu & 1), None)
-        reserved = self.result.reserved_cpus >> cpu & 1
-        look = guest.look if guest else RESERVED if reserved else FREE
-        who = guest.name if guest else "reserved" if reserved else "shared pool"
-        self.canvas.rect(x, y, SEAT, SEAT, look, f"CPU {cpu}: {who}")
-        if guest:
-            self.canvas.text(x + SEAT / 2, y + 11, guest.letter, 9, anchor="middle")
+    def _frame(self, box: Box, look: str, title: str) -> None:
+        self.canvas.rect(box.x - 2, box.y - 2, box.width + 4, box.height + 4, look, title)
 
-    def _devices(self) -> Iterator[tuple[str, Device, int | None, bool]]:
-        """Yield each device with the node it is drawn in, and whether its plugin says so."""
-        known = functions(self.machine)
-        there = {node.id for node in self.machine.numa_nodes}
-        for resource, devices in sorted(self.machine.devices.items()):
-            for device in devices:
-                told = [node for node in device.numa_nodes or () if node in there]
-                node = told[0] if told else known_node(known.get(device.id), self.machine)
-                yield resource, device, node if node in there else None, bool(told)
+    @staticmethod
+    def _way(box: Box, middle: float, floor: float, *, above: bool = False) -> list[tuple[float, float]]:
+        """Return the way from a box to the gutter: between rows, so that no text lies under it."""
+        x = box.x + box.width / 2
+        y = box.y - 4 if above else box.y + box.height + GAP / 2 + 1
+        way = [(x, box.y - 1 if above else box.y + box.height + 2), (x, y)]
+        if box.column < 0:
+            return [(x, box.y - 2), (x, floor + 2), (middle, floor + 2)]
+        return [*way, (middle, y)]
 
-    def _chip(self, resource: str, device: Device, x: float, y: float, *, sure: bool) -> None:
-        guest = next((one for one in self.guests if _holds(one.occupant, resource, device.id)), None)
-        look = f"{guest.look if guest else FREE} {'' if sure else GUESSED}"
-        label = chip_label(resource, device.id)
-        who = guest.name if guest else "free"
-        told = "" if sure else "; NUMA node from /sys, not from the device plugin"
-        self.canvas.rect(x, y, text_width(label) + 22, CHIP, look, f"{resource} {device.id}: {who}{told}")
-        self.canvas.text(x + 4, y + 11.5, f"{guest.letter if guest else ' '} {label}")
+    def _pill(
+        self, one: Far, x: float, y: float, room: tuple[float, float], taken: list[tuple[float, int | None]]
+    ) -> None:
+        """Write a distance into the gutter, where there is room; one that is there already says it for both."""
+        top, bottom = room
+        near = [min(max(y + step * 41 * sign, top), bottom) for step in range(20) for sign in (1, -1)]
+        if any(abs(near[0] - other) < 41 and away == one.distance for other, away in taken):
+            return
+        y = next((each for each in near if all(abs(each - other) >= 41 for other, _ in taken)), near[0])
+        taken.append((y, one.distance))
+        lines = ["distance", str(one.distance)] if one.distance else ["far"]
+        self.canvas.rect(x - 42, y - 19, 84, 38, f'fill="#ffffff" stroke="{RED}" stroke-width="2.5" rx="8"', one.text)
+        for place, line in enumerate(lines):
+            at = y - 5 + place * 18 if len(lines) > 1 else y + 5
+            self.canvas.text(x, at, line, 13 if place == 0 else 17, bold=True, anchor="middle")
 
-    def _memory(self, node: NUMANode, x: float, y: float) -> None:
-        """Draw the memory of a node as a bar: what is pinned where it lies on several nodes counts in each."""
-        full = self.width - 2 * PAD
-        self.canvas.rect(x, y, full, 14, FREE, f"memory of NUMA {node.id}: {bytes_text(node.memory)}")
-        left = x
-        for guest in self.guests:
-            for block in guest.occupant.holding.memory:
-                if block.mask >> node.id & 1 and node.memory and block.size:
-                    share = full * min(block.size / block.mask.bit_count() / node.memory, 1)
-                    self.canvas.rect(
-                        left, y, share, 14, guest.look, f"{guest.name}: {bytes_text(block.size)} {block.type}"
-                    )
-                    left = min(left + share, x + full)
-        self.canvas.text(x + 4, y + 10.5, f"memory {bytes_text(node.memory)}" if node.memory else "no memory")
-
-    def _loose(self, y: float) -> float:
-        """Draw the devices that no node has."""
-        loose = [(resource, device, 0, True) for resource, device, node, _ in self._devices() if node is None]
-        if not loose:
-            return y
-        self.canvas.text(MARGIN, y + 12, "devices with unknown NUMA node", 11, bold=True)
-        y += 20
-        for row in devices_rows(loose, WIDTH - 2 * MARGIN):
-            for left, resource, device, _ in row:
-                self._chip(resource, device, MARGIN + left, y, sure=True)
-            y += CHIP + 4
-        return y + 12
-
-    def _names(self, y: float) -> float:
+    def _names(self, y: float, far: Sequence[Far]) -> float:
         """Name who is who, and what came of each pod; returns where that ends."""
-        told = {(pod.name, one.name): (one, pod.qos) for pod in self.result.pods for one in pod.containers}
         for guest in self.guests:
-            self.canvas.rect(MARGIN, y, SEAT, SEAT, guest.look)
-            self.canvas.text(MARGIN + SEAT / 2, y + 11, guest.letter, 9, anchor="middle")
-            found = told.get((guest.occupant.pod, guest.occupant.container))
-            said = [found[0].alignment.verdict, reason_of(*found)] if found else ["on the node"]
-            close = [bus_text(found[0])] if found and found[0].neighbours else []
-            for text in (": ".join([guest.name, *filter(None, said)]), *close):
-                for line in wrap(text, WIDTH - 2 * MARGIN - 30, 11):
-                    self.canvas.text(MARGIN + SEAT + 8, y + 11, line, 11)
-                    y += PITCH
-            y += 3
-        for pod in self.result.pods:
+            self.canvas.rect(MARGIN, y + 2, 26, 17, guest.look.attributes)
+            self.canvas.text(MARGIN + 13, y + 15, guest.look.label, 12, bold=True, anchor="middle")
+            said = f"{guest.name}: {_fared(guest)}"
+            close = [bus_text(guest.result)] if guest.result is not None and guest.result.neighbours else []
+            for text in (said, *close):
+                for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
+                    self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=guest.state == "bad" and text is said)
+                    y += 18
+            y += 4
+            self.described += [f"{said.removesuffix('.')}.", *close]
+        self.described += [f"{one.text}." for one in far]
+        rejected: dict[str, list[str]] = {}
+        for pod in self.result.pods if len(self.result.pods) > 1 else ():
             if not pod.admitted:
-                text = f"{pod.name}: rejected, {pod.reason or pod.stage}"
-                self.canvas.text(MARGIN, y + 11, shorten(text, WIDTH - 2 * MARGIN, 11), 11)
-                y += PITCH + 3
-        self.canvas.text(MARGIN, y + 11, SIGNS, 10)
-        return y + PITCH
+                rejected.setdefault(pod.reason or pod.stage, []).append(pod.name)
+        for reason, names in rejected.items():
+            draw_sign(self.canvas, "rejected", MARGIN + 4, y + 2, 16)
+            text = f"{few_of(names, MAX_NAMED)}: rejected ({reason})"
+            for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
+                self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=True)
+                y += 18
+            y += 4
+            self.described.append(f"{text}.")
+        return y
+
+    def _key(self, y: float, far: Sequence[Far]) -> float:
+        """Explain the looks that occur; returns where that ends."""
+        signs = self.rooms.signs
+        rows = [
+            (FREE, "free, or in the shared pool") if "free" in signs else None,
+            (RESERVED, "reserved") if "reserved" in signs else None,
+            (f"{FREE} {GUESSED}", "NUMA node from /sys, not from the device plugin") if "guessed" in signs else None,
+            (FRAME, "far from the CPUs of its container") if far else None,
+            (LOOSE, "the CPUs of its container are not pinned") if self._floats() else None,
+        ]
+        x = MARGIN
+        for look, label in filter(None, rows):
+            if x + 30 + text_width(label, 12) > WIDTH - MARGIN:
+                x, y = MARGIN, y + 22
+            self.canvas.rect(x + 2, y + 3, 20, 14, look)
+            self.canvas.text(x + 30, y + 14, label, 12)
+            x += 54 + text_width(label, 12)
+        return y + 24
 
 
-def _holds(occupant: Occupant, resource: str, device: str) -> bool:
-    return any(held.resource == resource and device in held.ids for held in occupant.holding.devices)
-
-
-def _pairs(nodes: Sequence[NUMANode]) -> Iterator[Sequence[NUMANode]]:
-    for start in range(0, len(nodes), 2):
-        yield nodes[start : start + 2]
-
-
-def chip_label(resource: str, device: str) -> str:
-    """Name a device in short: `gpu gpu0`."""
-    return f"{resource.rpartition('/')[2]} {device}"
-
-
-Row = list[tuple[float, str, "Device", bool]]
-
-
-def devices_rows(devices: Sequence[tuple[str, Device, int | None, bool]], width: float) -> list[Row]:
-    """Put devices in rows of a width: (distance from the left, resource, device, whether its node is sure)."""
-    rows: list[Row] = []
-    left = width
-    for resource, device, _, sure in devices:
-        wide = text_width(chip_label(resource, device.id)) + 26
-        if left + wide > width - 2 * PAD:
-            rows.append([])
-            left = 0.0
-        rows[-1].append((left, resource, device, sure))
-        left += wide
-    return rows
+def _fared(guest: Guest) -> str:
+    """Say what became of a container."""
+    if guest.result is None:
+        return "on the node"
+    judged = guest.result.alignment
+    if judged.verdict == "aligned":
+        return f"aligned on {aligned_where(judged)}"
+    if judged.verdict == "none":
+        return "nothing to align"
+    word = "alignment unknown" if judged.verdict == "unknown" else f"NOT aligned ({judged.verdict})"
+    return f"{word}. {reason_of(guest.result, guest.qos)}"

@@ -73,8 +73,8 @@ def admit_document(result: AdmitResult, origin: str, *, wide: bool = False) -> D
     near = list(near_lines(pods))
     if apart or close or near:
         document += [Paragraph(), *(Note(text, "warn") for text in apart), *map(Paragraph, near), *close]
-    summary = [_summary(pods)] * (len(pods) > 1) + [gang_text(gang) for gang in result.gangs]
-    document += [Paragraph()] * bool(summary) + [Title(text) for text in summary]
+    sums = [summary(pods)] * (len(pods) > 1) + [gang_text(gang) for gang in result.gangs]
+    document += [Paragraph()] * bool(sums) + [Title(text) for text in sums]
     for group in result.refusals:
         document += [Paragraph(), *refusal_document(group)]
     if result.claims is not None:
@@ -100,7 +100,8 @@ def _droppable(pods: Sequence[PodResult]) -> tuple[str, ...]:
     return ("QOS", "HINT") if any(len(pod.containers) > 1 for pod in pods) else ("QOS", "HINT", "CONTAINER")
 
 
-def _summary(pods: Sequence[PodResult]) -> str:
+def summary(pods: Sequence[PodResult]) -> str:
+    """Count the pods that are admitted, and of these those that are not aligned."""
     admitted = [pod for pod in pods if pod.admitted]
     apart = sum(pod.aligned is False for pod in admitted)
     return f"{len(admitted)} of {len(pods)} pods admitted{f', {apart} of these not aligned' * bool(apart)}."

@@ -35,7 +35,7 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     document += [Paragraph(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
     document += _legend(rows)
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
-    document += [Paragraph(), Title(_difference(result))]
+    document += [Paragraph(), Title(compare_verdict(result))]
     if len(nodes.machines) > 1:
         document.append(Title(_sum(nodes)))
     document += [] if wide else map(Paragraph, _stranded_apart(rows))
@@ -316,7 +316,7 @@ def _policies(rows: Sequence[ComparedRow], there: Sequence[ComparedRow]) -> str:
     return listed(names)
 
 
-def _difference(result: CompareResult) -> str:
+def compare_verdict(result: CompareResult) -> str:
     """Say which variants are best."""
     rows, best = result.rows, result.best
     if not best:

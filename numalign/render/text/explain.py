@@ -181,9 +181,12 @@ def _where(told: ExplainedPod) -> str:
 
 
 def _admitted(pod: PodResult) -> Note:
-    if pod.missing:
-        return Note(f"{pod.name}: admitted without {listed(pod.missing)}", "warn")
-    return Note(f"{pod.name}: admitted{_judged(pod)}", "good" if pod.aligned is not False else "warn")
+    return Note(admitted_text(pod), "warn" if pod.missing or pod.aligned is False else "good")
+
+
+def admitted_text(pod: PodResult) -> str:
+    """Say that a pod is admitted, and whether it is aligned."""
+    return f"{pod.name}: admitted{f' without {listed(pod.missing)}' if pod.missing else _judged(pod)}"
 
 
 def _judged(pod: PodResult) -> str:

@@ -1,0 +1,41 @@
+"""An explanation as a picture: the verdict and why, the machine as it is, the first fix, and the machine with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from numalign.render.picture.looks import state_of
+from numalign.render.picture.occupants import Said, draw_scenes
+from numalign.render.text.explain import admitted_text
+from numalign.render.text.in_brief import briefs
+from numalign.results.explain import first_problem
+
+if TYPE_CHECKING:
+    from numalign.render.picture.canvas import Picture
+    from numalign.results.compare import Scene
+    from numalign.results.explain import ExplainResult
+
+
+def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequence[Sequence[str]]) -> Picture:
+    """Draw the first pod that was rejected or is not aligned, among the others.
+
+    Args:
+        result: the explanation.
+        scenes: the node as it is, and with the first fix, if there is one.
+        flags: pod by pod and fix by fix, what a fix adds to the command.
+    """
+    place = first_problem(result.pods)
+    if place is None:
+        return draw_scenes(scenes)
+    told = result.pods[place]
+    said = list(briefs(told.pod, told, result.setup))
+    several = len(said) > 1
+    why = [f"container {one.container}: {one.why}" if several else one.why for one in said]
+    if told.pod.admitted:
+        head = admitted_text(told.pod)
+    else:
+        head, why = f"{told.pod.name}: {said[0].verdict}", [*why, said[0].kubelet]
+    asked = told.matrices[-1] if told.matrices and not told.pod.admitted else None
+    fix = [f"fix: {said[0].fix}", *flags[place][:1]] if said[0].fix and told.changes else []
+    return draw_scenes(scenes, Said(state_of(told.pod), head, [text for text in why if text], asked), fix)
