@@ -28,10 +28,11 @@ from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.pod import Pod
-from numalign.render.page.document import Block
+from numalign.render.page.document import Block, Document
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
 from numalign.render.text.reasons import field_text, stale_files
+from numalign.results.compare import Scene
 from numalign.results.explain import ExplainedPod, ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails
 from numalign.tasks.explain import as_asked, explain, gone
@@ -42,7 +43,7 @@ from numalign.values import NamedTuple
 
 with late_imports():
     from numalign.render.json import explain as json
-    from numalign.render.picture import explained
+    from numalign.render.picture import explained, occupants
     from numalign.render.text import explain as text
     from numalign.render.text import observed
     from numalign.tasks import claimed, scenes
@@ -85,11 +86,17 @@ VIEW = View[Shown](
     ),
 )
 START_VIEW = View[Stopped](
-    document=lambda stopped: text.start_document(
-        stopped.on.setup.machine, stopped.on.origin, stopped.error, stopped.look
+    document=lambda stopped: _start_document(stopped),
+    wide=lambda stopped: _start_document(stopped),
+    picture=lambda stopped: occupants.draw_scenes(
+        (Scene(stopped.on.setup.machine.name, None, stopped.error.message),), verdict="The kubelet does not start"
     ),
     data=lambda stopped: json.start_json(stopped.on.setup, stopped.error, stopped.look),
 )
+
+
+def _start_document(stopped: Stopped) -> Document:
+    return text.start_document(stopped.on.setup.machine, stopped.on.origin, stopped.error, stopped.look)
 
 
 @click.command("explain")

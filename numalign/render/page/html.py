@@ -5,6 +5,7 @@ No table is wider than the page: cells wrap, and on a narrow screen each row bec
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Final
 
@@ -44,6 +45,10 @@ thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 2
 td, td.right { display: grid; grid-template-columns: 9rem 1fr; gap: .5rem; text-align: left; border: 0; }
 td::before { content: attr(data-label); opacity: .75; } }
 """
+
+
+BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[a-z]/)(?=\w)|(?<=\w\.)(?=[a-z])")
+"""Where a word of a table may break: behind a slash or dot, and before a capital."""
 
 
 def page(title: str, verdict: str, command: str, body: str, style: str = "") -> str:
@@ -103,7 +108,7 @@ def _table(part: Table) -> str:
     for row in part.rows:
         cells = []
         for cell, look, column in zip(row, right, part.columns, strict=True):
-            text = _text(text_of(cell))
+            text = BREAKS.sub("<wbr>", _text(text_of(cell)))
             said = f'<span class="{cell.style}">{text}</span>' if isinstance(cell, Styled) and cell.style else text
             cells.append(f'<td{look} data-label="{_text(column)}">{said}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")

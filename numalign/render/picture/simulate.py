@@ -109,7 +109,7 @@ def simulate_html(result: SimulateResult, document: Document, command: str) -> s
         series = [Series(name, tuple([(one.at_s, value(one)) for one in report.moments])) for name, report in done]
         plots.append(f"<h2>{title}</h2>\n{plot(title, series, share=share)}")
     verdict = "; ".join(
-        f"{name}: {one.admitted:,} of {one.submitted:,} pods admitted, {sum(one.rejected.values()):,} rejections"
+        f"{name}: {one.admitted:,} of {one.submitted:,} pods admitted, rejected {sum(one.rejected.values()):,} times"
         for name, one in done
     )
     body = f"{html.blocks(document)}\n<p>{legend([name for name, _ in done])}</p>\n" + "\n".join(plots)

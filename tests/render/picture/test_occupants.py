@@ -311,3 +311,17 @@ def test_a_page_has_title_verdict_command_picture_and_tables(words: tuple[str, .
     assert "<table>" in page
     assert not re.search(r"(src|href)=", page)
     assert re.search("<title>.*hgx-h100.*</title>", page)
+
+
+@pytest.mark.parametrize("output", ["svg", "html", "wide"])
+def test_a_kubelet_that_does_not_start_is_explained_in_every_output(output: str) -> None:
+    done = in_process("explain", "pods/wide.yaml", "-m", "gb200", "--policy", "restricted", "-o", output)
+    assert done.status == 4
+    assert "does not start" in done.out
+    assert "unsupported on machines with more than 8 NUMA Nodes" in done.out
+
+
+def test_a_long_word_of_a_table_may_break() -> None:
+    page = in_process("compare", *VLLM, "--policy", "restricted", "-o", "html").out
+    assert "Topology<wbr>Affinity<wbr>Error" in page
+    assert "nvidia.<wbr>com/<wbr>gpu" in page
