@@ -6,6 +6,7 @@ aligned has sharp corners and a thick frame, and letters name who is who.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from numalign.render.picture.canvas import Canvas
@@ -28,6 +29,8 @@ EDGES: dict[State, str] = {
     "plain": 'stroke="#5c4a80" stroke-width="1" rx="4"',
     "there": 'stroke="#666666" stroke-width="1" rx="4"',
 }
+JUDGED: Mapping[bool | None, State] = {True: "good", False: "bad", None: "plain"}
+"""Whether a pod or container is aligned -> how it looks."""
 PATTERNS = ("", "stripes", "dots", "grid")
 RED = "#c62828"
 SIGNS: dict[State, str] = {"good": "#14618f", "bad": "#c05600", "rejected": RED, "plain": "#6a6a6a", "there": "#6a6a6a"}
@@ -56,7 +59,7 @@ def state_of(pod: PodResult) -> State:
     """Tell how a pod fared."""
     if not pod.admitted:
         return "rejected"
-    return {True: "good", False: "bad", None: "plain"}[pod.aligned]  # type: ignore[return-value]  # of a literal dict
+    return JUDGED[pod.aligned]
 
 
 def worst_state(pods: tuple[PodResult, ...]) -> State:

@@ -14,7 +14,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.picture.canvas import Canvas, Picture, text_width, wrap
-from numalign.render.picture.looks import RED, State, draw_sign, look_of, state_of, worst_state
+from numalign.render.picture.looks import JUDGED, RED, State, draw_sign, look_of, state_of, worst_state
 from numalign.render.picture.room import BARE, FREE, GAP, GUESSED, MARGIN, RESERVED, Box, Guest, Rooms, distance
 from numalign.render.text.admit import summary
 from numalign.render.text.alignment import aligned_where, bus_text, reason_of
@@ -111,7 +111,7 @@ def said_of(result: AdmitResult) -> Said:
     pods = result.pods
     if len(pods) != 1:
         counted = summary(pods).removesuffix(".") if pods else f"{result.setup.machine.name}: the pods on the node"
-        return Said(worst_state(pods), counted)
+        return Said(worst_state(pods), counted + ", all aligned" * all(pod.aligned for pod in pods) * bool(pods))
     pod = pods[0]
     if not pod.admitted:
         return Said(
@@ -173,7 +173,7 @@ class _Drawn:
         self.guests: list[Guest] = []
         for one in _holders(scene):
             found, pod = told.get(_key(one), (None, None))
-            state: State = "there" if found is None else {True: "good", False: "bad", None: "plain"}[found.aligned]  # type: ignore[assignment]  # of a literal dict
+            state = "there" if found is None else JUDGED[found.aligned]
             look = look_of(canvas, places[_key(one)], state)
             self.guests.append(Guest(look, state, one, found, pod.qos if pod else "Guaranteed"))
         self.rooms = Rooms(canvas, result, self.guests, said.asked)

@@ -32,8 +32,6 @@ BARE = 'fill="#f3f3f3" stroke="#4a4a4a" stroke-width="2" stroke-dasharray="10 4"
 FREE = 'fill="#ffffff" stroke="#999999" stroke-width="0.8" rx="3"'
 RESERVED = 'fill="url(#hatch)" stroke="#8a8a8a" stroke-width="0.8" rx="0"'
 GUESSED = 'stroke-dasharray="4 2"'
-Sign = str
-"""What the key explains, where it occurs: `free`, `reserved`, `guessed`."""
 
 
 class Box(NamedTuple):
@@ -96,7 +94,8 @@ class Rooms:
         """(resource, device) -> where it is."""
         self.bars: dict[tuple[int, int], Box] = {}
         """(place of a guest, NUMA node) -> where its memory is."""
-        self.signs: set[Sign] = set()
+        self.signs: set[str] = set()
+        """What the key has to explain: `free`, `reserved`, `guessed`."""
 
     def draw(self, nodes: Sequence[NUMANode], y: float, width: float, gutter: float, *, bare: bool = False) -> float:
         """Draw NUMA nodes side by side, equally high; returns where they end."""

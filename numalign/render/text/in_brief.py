@@ -75,7 +75,7 @@ def _rejected(pod: PodResult, told: ExplainedPod | None, config: KubeletConfig) 
         return Brief(reason, pod.refused_at or "", "rejected", why="", kubelet=kubelet)
     said = lines(reasons_of(told, config).every)
     fix = _fix(told, config)
-    why = " ".join([*(f"{text.removesuffix('.')}." for text in said), *(["No fix found."] * (not fix))])
+    why = " ".join([*(f"{text.strip().removesuffix('.')}." for text in said), *(["No fix found."] * (not fix))])
     return Brief(reason, "", verdict_text(told, told.refusal), why=why, fix=fix, kubelet=kubelet)
 
 
