@@ -19,6 +19,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     # Admissions.
     "kubelet-panic": ("warning", "keep the pod off this node: each restart meets the pod and crashes again"),
     "kubelet-hang": ("warning", "keep the pod off this node; to end the hang, delete the pod and restart the kubelet"),
+    "kubelet-slow": ("warning", "request fewer aligned resources, or use a machine with fewer NUMA nodes"),
     "cpu-too-few": ("warning", None),  # the message has the numbers; the kubelet has a bug here
     "cpu-handed-out-twice": ("warning", None),  # a kubelet bug; the message says where
     "cpu-shared-pool-empty": ("warning", "reserve a CPU (--reserved-cpus)"),

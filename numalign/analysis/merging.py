@@ -7,12 +7,15 @@ is large, its size and about how long it takes the kubelet are told instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from math import prod
+from operator import or_
 from typing import Literal
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
 from numalign.kubelet.node import PROVIDERS, Decision, Node
+from numalign.kubelet.topology.effort import Effort, all_sets, combinations
 from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList, Hints, TopologyHint, WithoutMask
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
@@ -21,10 +24,6 @@ from numalign.values import NamedTuple
 
 MAX_NODES_LISTED = 8
 """How many NUMA nodes a machine may have for its hints to be written out."""
-
-SECONDS_PER_COMBINATION = 0.24e-6
-"""What the kubelet takes for one, compiled and without logging: 16 ms for two resources on eight nodes (65 025
-combinations), 3.9 s for three."""
 
 Rule = Literal[
     "preferred",
@@ -98,21 +97,12 @@ def merging(node: Node, decision: Decision) -> Merging:
     said.sort(key=lambda one: (shown_place(one.resource), one.resource))
     lists.sort(key=lambda one: (shown_place(one[0]), one[0]))
     if width > MAX_NODES_LISTED:
-        single = node.policy == "single-numa-node"
-        count = prod(
-            _single_hints(hints, node) if single else 2**width - 1
-            for _, hints in lists
-            if isinstance(hints, HintFamily)
-        )
+        effort = Effort(combinations=combinations(node.policy, [hints for _, hints in lists], node.numa))
+        opinions = [name for name, hints in lists if isinstance(hints, HintFamily)]
         return _merging(node, decision, said)._replace(
-            resources=tuple(name for name, _ in lists), combinations=count, seconds=count * SECONDS_PER_COMBINATION
+            resources=tuple(opinions), combinations=effort.combinations, seconds=effort.seconds
         )
     return _written(node, _merging(node, decision, said), lists)
-
-
-def _single_hints(family: HintFamily, node: Node) -> int:
-    """Count the hints that `single-numa-node` keeps: preferred ones of one node (7)."""
-    return sum(family.has(1 << numa) and family.prefers(1 << numa) for numa in node.numa.nodes)
 
 
 def shown_place(resource: str) -> int:
@@ -124,9 +114,14 @@ def _said(provider: ProviderName, resource: str, hints: Hints, width: int) -> Sa
     if isinstance(hints, WithoutMask):
         return Said(provider, resource, None, hints.value, 0)
     if isinstance(hints, HintFamily) and width > MAX_NODES_LISTED:
-        return Said(provider, resource, None, "hints", 2**width - 1)
+        return Said(provider, resource, None, "hints", _most(hints))
     listed = explicit([hints])[0]
     return Said(provider, resource, listed, "hints", len(listed))
+
+
+def _most(family: HintFamily) -> int:
+    """Count the sets that a family's nodes have."""
+    return all_sets(reduce(or_, (one.nodes for one in family.sets)).bit_count())
 
 
 def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
@@ -167,7 +162,7 @@ def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -
     return begun._replace(
         resources=tuple(name for name, _ in opinions),
         combinations=count,
-        seconds=count * SECONDS_PER_COMBINATION,
+        seconds=Effort(combinations=count).seconds,
         table=table,
         runner_up=runner_up,
         rule=rule,

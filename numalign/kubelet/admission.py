@@ -24,6 +24,7 @@ from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology import manager
+from numalign.kubelet.topology.effort import SLOW, Effort
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -118,7 +119,7 @@ def admit(session: Session, pod: Pod) -> Outcome:
     pod, demand = node.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
     found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
-    unsure = tuple(inferred(node, session.state, after, pod, demand, result))
+    unsure = (*_slow(node, pod, demand, result), *inferred(node, session.state, after, pod, demand, result))
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
         return found(fit=None, then=then, notices=(*_fatal(result, pod), *unsure))
@@ -221,7 +222,7 @@ def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = Fal
 
 FATAL = {
     "panic": ("kubelet-panic", "the kubelet would crash in this call, so no later pod is tried"),
-    "hang": ("kubelet-hang", "the kubelet would never come back from this call, so no later pod is tried"),
+    "hang": ("kubelet-hang", "the kubelet hangs in this call, so no later pod is tried"),
 }
 """Stage -> (code, advice) where the kubelet itself does not survive the call."""
 
@@ -232,6 +233,19 @@ def _fatal(result: AdmitResult, pod: Pod) -> tuple[Notice, ...]:
         return ()
     code, advice = FATAL[result.stage]
     return (Notice(code, f'{advice}: "{result.message}"', pod.name),)
+
+
+def _slow(node: Node, pod: Pod, demand: PodDemand, result: AdmitResult) -> Iterator[Notice]:
+    """Warn of an admission that holds up all others for a second or more; of 1.35 not all is known."""
+    efforts = [one.effort for one in result.decisions]
+    if sum([one.seconds for one in efforts]) >= SLOW:
+        whole = Effort(sum([one.sets for one in efforts]), sum([one.combinations for one in efforts]))
+        yield Notice("kubelet-slow", f"the kubelet takes {whole}, and admits no other pod meanwhile", pod.name)
+    elif result.stage != "hang" or "NUMA" not in result.message:
+        return
+    if node.kubelet.version == (1, 35) and any(one.devices for one in demand.containers):
+        text = "1.35 of OpenShift tries only NUMA nodes that have devices, upstream's may try all, as assumed here"
+        yield Notice("inferred", text, pod.name)
 
 
 _ADVICE = {

@@ -1,4 +1,4 @@
-"""Words for people: the known one that is nearest to one that nobody knows, and a few of many."""
+"""Words for people: the known one that is nearest to one that nobody knows, a few of many, large numbers, times."""
 
 from __future__ import annotations
 
@@ -34,3 +34,18 @@ def sentence(text: str) -> str:
     """Write a clause as a sentence: a capital, unless it begins with a name that has none, and a full stop."""
     first = text.partition(" ")[0]
     return f"{text[:1].upper() if first.isalpha() and first.islower() else text[:1]}{text[1:].removesuffix('.')}."
+
+
+def counted(number: int) -> str:
+    """Write a number with a blank at each thousand."""
+    return f"{number:,}".replace(",", " ")
+
+
+def duration(seconds: float) -> str:
+    """Write a time to about one digit: `20 ms`, `4 s`, `12 minutes`, `3 years`."""
+    for unit, size in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{counted(round(seconds / size))} {unit}"
+    if seconds >= 1:
+        return f"{seconds:.0f} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"

@@ -95,4 +95,4 @@ def test_on_eight_nodes_the_walk_is_told_not_shown() -> None:
     found = merging(node, decision)
     assert found.combinations == 255
     assert not found.table
-    assert found.seconds == pytest.approx(255 * 0.24e-6)
+    assert found.seconds == pytest.approx(255 * 0.25e-6)

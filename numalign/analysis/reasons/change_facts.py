@@ -95,6 +95,8 @@ class AsWide(NamedTuple):
     resource: str
     most: int
     """What one node has of it at most; 0: none has any."""
+    above: int = 0
+    """The most for which the kubelet counts fewer nodes, where that is more than one node has; 0: it is not."""
 
 
 class ThenTogether(NamedTuple):

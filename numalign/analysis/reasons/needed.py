@@ -285,7 +285,9 @@ def _raised(part: Part, refusal: Refusal | None) -> list[Reasonable]:
     grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
     if not grown or refusal is None or refusal.stage != "policy" or (part.otherwise and part.otherwise.around.cores):
         return []
-    rows = refusal.culprits
+    rows = refusal.matrix.rows if refusal.matrix is not None else refusal.culprits
     widest = max(row.width for row in rows)
     most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
-    return [AsWide(tuple([row.resource for row in rows if row.width == widest]), widest, grown[0], most)]
+    like = tuple([row.resource for row in rows if row.width == widest and row.resource != grown[0]])
+    above = max(nano for key, nano in part.change.amounts.items() if key[1] == grown[0]) // NANO - part.change.cores
+    return [AsWide(like, widest, grown[0], most, above if grown[0] == CPU and above > most else 0)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState
 from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.topology.effort import all_sets
 from numalign.kubelet.topology.hints import CANNOT_FIT, AtLeast, HintFamily, MaskSet, ProviderAnswer, SocketAlignment
 from numalign.model.cpuset import CPUSet
 
@@ -80,3 +81,9 @@ def socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:
         return None
     sockets = tuple([sum(1 << node.id for node in topology.nodes_of_socket[unit.id]) for unit in topology.sockets])
     return SocketAlignment(-(-width // nodes_per_socket), sockets)
+
+
+def sets_tried(manager: CPUManager, _state: CPUState, pod: PodDemand, container: ContainerDemand | None) -> int:
+    """Count the sets of NUMA nodes that are tried: all of those with CPUs."""
+    asked = (container or pod).cpus and manager.static
+    return all_sets(len(manager.topology.nodes)) if asked else 0

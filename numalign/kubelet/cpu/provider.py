@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numalign.kubelet.cpu import hints
 from numalign.kubelet.cpu.allocate import allocate
-from numalign.kubelet.cpu.hints import container_hints
+from numalign.kubelet.cpu.hints import container_hints, sets_tried
 from numalign.kubelet.cpu.manager import CPUManager, Distribute, distribute, distribute_until_1_36
 from numalign.kubelet.cpu.manager import start as start_manager
 from numalign.kubelet.cpu.state import CPUState, initial_state, remove_pod
@@ -92,6 +92,7 @@ CPU = HintProvider(
     empty=initial_state,
     container_hints=container_hints,
     pod_hints=pod_hints,
+    sets_tried=sets_tried,
     allocate=allocate,
     release=release,
     allocate_pod=allocate_pod,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceManager, DeviceState, Resource
+from numalign.kubelet.topology.effort import all_sets
 from numalign.kubelet.topology.hints import (
     CANNOT_FIT,
     NO_PREFERENCE,
@@ -78,3 +79,14 @@ def _generate(resource: Resource, available: DeviceSet, reusable: DeviceSet, amo
     if not mask_set.has(resource.nodes):
         return CANNOT_FIT
     return HintFamily((mask_set,), resource.width(amount))
+
+
+def sets_tried(manager: DeviceManager, state: DeviceState, pod: PodDemand, container: ContainerDemand | None) -> int:
+    """Count the sets of NUMA nodes that are tried, resource by resource: none where too few devices are free at all."""
+    found = 0
+    for name, amount in (container or pod).devices:
+        resource = manager.resources.get(name)
+        free = (resource.healthy & ~state.allocated.get(name, 0)).bit_count() if resource else 0
+        if resource is not None and resource.aware and free >= amount:
+            found += all_sets(resource.nodes.bit_count())
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.allocate import allocate
-from numalign.kubelet.device.hints import container_hints, pod_hints
+from numalign.kubelet.device.hints import container_hints, pod_hints, sets_tried
 from numalign.kubelet.device.state import EMPTY, DeviceManager, DeviceState, build, remove, with_hints_everywhere
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
@@ -56,6 +56,7 @@ DEVICE = HintProvider(
     empty=empty,
     container_hints=container_hints,
     pod_hints=pod_hints,
+    sets_tried=sets_tried,
     allocate=allocate,
     release=release,
     allocate_pod=allocate_pod,

@@ -10,6 +10,7 @@ from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
 from numalign.kubelet.memory.hints import breaks_group, calculate
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
+from numalign.kubelet.topology.effort import Effort, all_sets, endure
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
 from numalign.kubelet.topology.merge.families import best_member
 from numalign.model.cpuset import NUMAMask, ids
@@ -75,7 +76,7 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
     """Find the mask to allocate from: the hint's, the default one (rule 33), or an extended one (rule 34)."""
     mask = hint.numa_affinity
     if mask is None:
-        hints = calculate(manager, state, uid, request)
+        hints = _tried_anew(manager, state, uid, request)
         default = None if hints is None else _best_for(request, hints)
         if default is None:
             raise AllocationError(NO_DEFAULT)
@@ -84,13 +85,24 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
         hint, mask = default, _mask_of(default)
     if not _too_small(manager, state, request, mask):
         return mask
-    hints = calculate(manager, state, uid, request)
+    hints = _tried_anew(manager, state, uid, request)
     extended = None if hints is None else _best_for(request, hints, mask)
     if extended is None:
         raise AllocationError(NO_EXTENDED)
     if hint.preferred and not extended.preferred:
         raise AllocationError(EXTENDED_TOO_WIDE)
     return _mask_of(extended)
+
+
+def _tried_anew(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintFamily | HintList | None:
+    """Find the masks that satisfy a request, where no hint does: the manager goes through all sets once more.
+
+    Raises:
+        KubeletPanicError: see `calculate`.
+        KubeletHangError: see `calculate`; or there are so many sets that it does not come back.
+    """
+    endure(Effort(all_sets(len(manager.node_ids))))
+    return calculate(manager, state, uid, request)
 
 
 def _best_for(request: Request, hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:

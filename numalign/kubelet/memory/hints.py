@@ -20,6 +20,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, PerNode
+from numalign.kubelet.topology.effort import all_sets
 from numalign.kubelet.topology.hints import (
     AtLeast,
     HintFamily,
@@ -69,6 +70,14 @@ def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> Pro
             if blocks:
                 return regenerate(blocks, request)
     return answer(request, calculate(manager, state, pod.uid, request))
+
+
+def sets_tried(manager: MemoryManager, state: MemoryState, pod: PodDemand, container: ContainerDemand | None) -> int:
+    """Count the sets of NUMA nodes that are tried: all; none for what is held already."""
+    if not pod.guaranteed or (container or pod).memory is None or manager.policy != STATIC:
+        return 0
+    held = any(state.blocks(pod.uid, one.name) for one in ((container,) if container else pod.containers))
+    return 0 if held else all_sets(len(manager.node_ids))
 
 
 def answer(request: Request, hints: HintFamily | HintList | None) -> ProviderAnswer:

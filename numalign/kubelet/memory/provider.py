@@ -8,7 +8,7 @@ from __future__ import annotations
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.memory import hints
 from numalign.kubelet.memory.allocate import allocate, remove_pod, start_container
-from numalign.kubelet.memory.hints import container_hints
+from numalign.kubelet.memory.hints import container_hints, sets_tried
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
@@ -55,6 +55,7 @@ MEMORY = HintProvider(
     empty=initial_state,
     container_hints=container_hints,
     pod_hints=pod_hints,
+    sets_tried=sets_tried,
     allocate=allocate,
     release=remove_pod,
     allocate_pod=allocate_pod,

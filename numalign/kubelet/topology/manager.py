@@ -14,6 +14,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.errors import AllocationError, KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.state import MemoryState
+from numalign.kubelet.topology.effort import NO_EFFORT, Effort, combinations, endure, may_be_slow
 from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.kubelet.topology.provider import HintProvider, ProviderName
@@ -81,6 +82,8 @@ class Decision(NamedTuple):
     admit: bool
     state: NodeState
     """What pods held when the providers were asked."""
+    effort: Effort = NO_EFFORT
+    """What the kubelet went through, where that may take a second."""
 
 
 class AdmitResult(NamedTuple):
@@ -118,8 +121,21 @@ Scope = Callable[[TopologyManager, NodeState, PodDemand], Admission]
 """How a pod is admitted: the decisions, and after each what it lets containers have."""
 
 
-def decide(manager: TopologyManager, state: NodeState, pod: PodDemand, container: ContainerDemand | None) -> Decision:
+def decide(
+    manager: TopologyManager,
+    state: NodeState,
+    pod: PodDemand,
+    container: ContainerDemand | None,
+    before: Iterable[Decision] = (),
+) -> Decision:
     """Ask all providers about one container, or (None) about the whole pod, and let the policy judge.
+
+    Args:
+        manager: the Topology Manager.
+        state: what pods hold.
+        pod: the pod.
+        container: the container.
+        before: the decisions on the same pod so far.
 
     Raises:
         KubeletPanicError: the kubelet would crash while it computes or merges hints.
@@ -132,8 +148,15 @@ def decide(manager: TopologyManager, state: NodeState, pod: PodDemand, container
     else:
         name = container.name
         answers = tuple([provider.container_hints(of, held, pod, container) for (provider, of), held in asked])
+    effort = NO_EFFORT
+    if may_be_slow(answers, manager.numa):
+        asked = zip(manager.providers, state.states, strict=True)
+        sets = sum([provider.sets_tried(of, held, pod, container) for (provider, of), held in asked])
+        lists = [hints for answer in answers for hints in answer.values()]
+        effort = Effort(sets, combinations(manager.policy, lists, manager.numa))
+        endure(effort, sum([one.effort.seconds for one in before]))
     hint, admitted = manager.merge(manager.policy, answers, manager.numa)
-    return Decision(name, answers, hint, admitted, state)
+    return Decision(name, answers, hint, admit=admitted, state=state, effort=effort)
 
 
 def admitted(

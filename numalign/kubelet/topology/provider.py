@@ -59,6 +59,8 @@ class HintProvider(NamedTuple, Generic[Manager, State]):
     """What would do for one container. May raise KubeletPanicError and KubeletHangError."""
     pod_hints: Callable[[Manager, State, PodDemand], ProviderAnswer]
     """What would do for the whole pod, for scope `pod`."""
+    sets_tried: Callable[[Manager, State, PodDemand, ContainerDemand | None], int]
+    """How many sets of NUMA nodes it goes through for the hints of a container, or (None) of the whole pod."""
     allocate: Callable[[Manager, State, PodDemand, ContainerDemand, TopologyHint], State]
     """Give a container what it asks for, under the hint that is stored for it. May raise AllocationError."""
     release: Callable[[Manager, State, str], State]

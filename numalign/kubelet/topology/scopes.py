@@ -53,7 +53,7 @@ def admit_each_container(manager: TopologyManager, state: NodeState, pod: PodDem
         hint = NO_HINT
         if manager.policy != "none":
             try:
-                decision = decide(manager, state, pod, container)
+                decision = decide(manager, state, pod, container, decisions)
             except (KubeletPanicError, KubeletHangError) as error:
                 return failed(Failure(error), state, pod, container, hints, decisions)
             decisions.append(decision)

@@ -9,7 +9,7 @@ from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN, MAX_COMBINATIONS_SHO
 from numalign.analysis.reasons.next import Rivals, ThenNext, next_in_the_way
 from numalign.kubelet.memory.allocate import GROUP_BROKEN, NO_DEFAULT
 from numalign.model.resources import CPU
-from numalign.model.words import few_of
+from numalign.model.words import counted, duration, few_of
 from numalign.render.page.document import Block, Cell, Paragraph, Styled, Table, Title
 from numalign.render.text.amounts import amount_text, listed, nodes_text, readable_text
 
@@ -95,21 +95,11 @@ def _walk(steps: Merging) -> Iterator[Block]:
             )
         yield Table((*steps.resources, "MERGED"), tuple(rows), indent=2)
         return
-    count = f"{steps.combinations:,}".replace(",", " ")
     if steps.combinations > MAX_COMBINATIONS_SHOWN:
-        yield Paragraph(f"The kubelet walks {count} combinations, in about {duration(steps.seconds)}.", 2)
+        text = f"The kubelet walks {counted(steps.combinations)} combinations, in about {duration(steps.seconds)}."
+        yield Paragraph(text, 2)
     elif not steps.combinations:
         yield Paragraph("No combination: some resource has no hint that the policy keeps.", 2)
-
-
-def duration(seconds: float) -> str:
-    """Write a time to about one digit: `20 ms`, `4 s`, `12 minutes`, `3 years`."""
-    for unit, size in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {unit}".replace(",", " ")
-    if seconds >= 1:
-        return f"{seconds:.0f} s"
-    return f"{seconds * 1e3:.0f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
 def alternatives_lines(container: str | None, found: Sequence[Alternatives]) -> Iterator[Block]:

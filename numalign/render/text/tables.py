@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numalign.model.pod import QoS
     from numalign.results.explain import ExplainedPod
 
-NO_TABLE = "the kubelet crashes before it counts free resources"
+NO_TABLE = "the kubelet {} before it counts free resources"
 """Why there is no table of what a kubelet does not survive."""
 
 NO_NODES = "policy none ignores NUMA nodes"
@@ -52,7 +52,7 @@ def _tables(told: ExplainedPod) -> Iterator[Block]:
     refusal = told.refusal
     if refusal is not None and refusal.crash is not None:
         yield Paragraph()
-        yield Paragraph(f"No table: {NO_TABLE}.", 2)
+        yield Paragraph(f"No table: {NO_TABLE.format('hangs' if refusal.stage == 'hang' else 'crashes')}.", 2)
     if refusal is not None and refusal.stage == "fit" and refusal.policy == "none":
         yield Paragraph()
         small = f"the node total of {listed(refusal.resources)} is too small" if refusal.resources else "no NUMA reason"

@@ -103,6 +103,8 @@ def as_wide(one: facts.AsWide) -> str:
     like, need = listed(one.like), "need" if len(one.like) > 1 else "needs"
     if not one.most:
         return f"{like} {need} {one.width} NUMA nodes, so {one.resource} must need {one.width}."
+    if one.above:
+        return f"Above {one.above} CPUs the kubelet counts {one.width} NUMA nodes, as {like} {need}."
     most = readable_text(one.resource, one.most * NANO, down=True)
     has = f"{most} CPUs" if one.resource == CPU else f"{most} {one.resource}"
     return f"A NUMA node has at most {has}; more needs {one.width} NUMA nodes, as {like} does."

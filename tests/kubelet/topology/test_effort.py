@@ -1,0 +1,106 @@
+"""How long the kubelet needs for a decision, and from when on that is a hang."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from numalign.analysis.merging import merging
+from numalign.kubelet.admission import Outcome, admit, open_session
+from numalign.kubelet.config import IDEAL, MemoryReservation
+from numalign.kubelet.errors import KubeletHangError
+from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.setup import Setup
+from numalign.kubelet.topology.effort import Effort, combinations, endure
+from numalign.kubelet.topology.hints import HintFamily, MaskSet
+from numalign.kubelet.topology.merge.lists import numa_info
+from numalign.model.pod import Pod
+from numalign.tasks.setup import load_machine
+from tests.analysis.support import pod_of
+from tests.dice import Dice, rolled
+from tests.kubelet.topology.families import mask_set, size
+
+OPTIONS = {"max-allowable-numa-nodes": "34"}
+
+
+def met(release: int, policy: str, *more: Pod, memory: str = "None", on: str = "gb200") -> Outcome:
+    """Admit a pod with a GPU, 34 NUMA nodes by default."""
+    settings = IDEAL._replace(
+        topology_manager_policy=policy,
+        topology_manager_policy_options=OPTIONS if policy != "none" else None,
+        memory_manager_policy=memory,
+    )
+    if memory == "Static":
+        kept = MemoryReservation(0, {"memory": "1Gi"})
+        settings = settings._replace(reserved_memory=(kept,), kube_reserved={"memory": "1Gi"})
+    setup = Setup(load_machine(on).machine, settings, "ideal", kubelet((1, release)))
+    return admit(open_session(setup), more[0] if more else ONE_GPU)
+
+
+ONE_GPU = pod_of("one", app={"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "1"})
+
+ALL_SETS = 2**34 - 1
+
+
+@pytest.mark.parametrize(
+    ("release", "policy", "memory", "told"),
+    [
+        (36, "best-effort", "None", ""),
+        (36, "none", "None", ""),
+        (35, "none", "None", ""),
+        # The Device Manager tries every set, and half of them and a half of that half are hints for a GPU.
+        (35, "single-numa-node", "None", "17 179 869 186 sets of NUMA nodes, 0.5 µs each; 4 combinations of hints"),
+        (35, "restricted", "None", "38 654 705 664 combinations of hints, 0.25 µs each"),
+        (36, "single-numa-node", "Static", "17 179 869 189 sets of NUMA nodes, 0.5 µs each; 24 combinations of hints"),
+        # Nobody gives hints, but the Memory Manager looks for nodes of its own.
+        (36, "none", "Static", "about 2 hours (17 179 869 183 sets of NUMA nodes, 0.5 µs each)"),
+    ],
+)
+def test_a_kubelet_hangs_where_it_tries_every_set_of_34_nodes(
+    release: int, policy: str, memory: str, told: str
+) -> None:
+    found = met(release, policy, memory=memory)
+    assert (found.stage, found.admit) == (("hang", False) if told else ("", True))
+    assert told in found.message
+    codes = [] if not told else ["kubelet-hang", "inferred"] if release == 35 else ["kubelet-hang"]
+    assert [one.code for one in found.notices] == codes
+
+
+def test_of_1_36_without_memory_nine_combinations_are_left() -> None:
+    """The GPUs are on two nodes, the CPUs too (the kubelet walked 2^34 sets before)."""
+    found = met(36, "best-effort")
+    steps = merging(found.before.node, found.result.decisions[0])
+    assert (steps.combinations, steps.resources) == (9, ("cpu", "nvidia.com/gpu"))
+
+
+def test_from_a_second_on_a_warning_says_how_long_other_pods_wait() -> None:
+    """Eight nodes: 255 hints for 8 CPUs and for 16Gi each, 240 for one of eight GPUs on four nodes."""
+    found = met(35, "restricted", memory="Static", on="dgx-a100")
+    slow, unsure = found.notices
+    assert (found.admit, slow.code, unsure.code) == (True, "kubelet-slow", "inferred")
+    assert slow.message == (
+        "the kubelet takes about 4 s (765 sets of NUMA nodes, 0.5 µs each; 15 606 000 combinations of hints, "
+        "0.25 µs each), and admits no other pod meanwhile"
+    )
+
+
+def test_what_a_pod_took_before_counts() -> None:
+    ten = Effort(sets=2 * 10**7)
+    assert endure(ten, 40.0) is ten
+    with pytest.raises(KubeletHangError, match=r"about 10 s \(20 000 000 sets of NUMA nodes, 0.5 µs each\)"):
+        endure(ten, 50.0)
+
+
+def some_sets(dice: Dice) -> tuple[int, MaskSet]:
+    nodes = size(dice)
+    return nodes, mask_set(dice, nodes)
+
+
+@given(rolled(some_sets))
+def test_hints_are_counted_as_they_are_listed(case: tuple[int, MaskSet]) -> None:
+    nodes, members = case
+    numa = numa_info(range(nodes))
+    every = [mask for mask in range(1, 1 << nodes) if members.has(mask)]
+    family = HintFamily((members,), 1)
+    assert combinations("best-effort", [family, family], numa) == len(every) ** 2
+    assert combinations("single-numa-node", [family], numa) == sum(mask.bit_count() == 1 for mask in every)
