@@ -72,13 +72,13 @@ THIRD = FIGURE._replace(
             id="what is too little only for a pod that is admitted besides says so",
         ),
         pytest.param(
-            "lifecycle-d-00305",
+            "e2e-d-00195",
             7,
             [
                 (
-                    "c1: CPUs on NUMA 4, hugepages-1Gi, hugepages-2Mi and memory on NUMA 2-4. The "
-                    "kubelet chose NUMA 2-4. No set of 2 NUMA nodes that the Memory Manager may "
-                    "combine had 1026Mi of hugepages-2Mi free. Memory is held on NUMA 1. best-effort "
+                    "c1: CPUs on NUMA 2, hugepages-2Mi and memory on NUMA 2-3,5-6. The kubelet chose "
+                    "NUMA 2-3,5-6 for the whole pod. No set of 2 NUMA nodes that the Memory Manager may "
+                    "combine had 1028Mi of hugepages-2Mi free. Memory is held on NUMA 0. best-effort "
                     "lets each resource come from any of these."
                 )
             ],
