@@ -49,8 +49,11 @@ resized pods, cases of the project the rest. These rules are not in the table:
   it, without what pods hold as a whole. A wrong `dataChecksum` stops the kubelet; files of 1.17 are not read.
 - A: flags of cAdvisor stop the kubelet.
 - A: pod-level lists of the PodResources API, and taints of DeviceTaintRule objects, which keep claims away.
-- A: the allocator counts claims by driver and remembers every value of `distinctAttribute`. Other fixes of the
-  allocator are not replayed: `All` with shared capacity, fractions of ranges, negative amounts.
+- A: the allocator counts claims by driver and remembers every value of `distinctAttribute`. Mode `All` with shared
+  capacity is all or nothing, ranges may be fractions, negative amounts are errors.
+- A: with `PodLevelResourceManagers` on, a restarted 1.37.0 can give CPUs and memory of pod-level pods a second time.
+  1.38 corrects this. Not replayed, as nothing says when it happens.
+- B: another change of these managers, merged in July. Not replayed, as its content is not public.
 """
 
 

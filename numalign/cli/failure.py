@@ -43,6 +43,7 @@ KINDS: Mapping[str, Kind] = {
     "kwok export": Kind("KwokExportResult", ("items",)),
     "dra check": Kind("DraCheckResult", ("checks",)),
     "dra slices": Kind("DraSlicesResult", ("items",)),
+    "kwok export": Kind("KwokExportResult", ("items",)),
     "test": Kind("TestResult", ("tests",)),
     "verify": Kind("VerifyResult", ()),
     "version": Kind("Version", ()),

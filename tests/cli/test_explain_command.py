@@ -19,7 +19,7 @@ REFUSALS = [
     for path in sorted(GOLDEN.glob("explain/*.cmd"))
     if path.read_text(encoding="utf-8").startswith("# status")
     and " -o " not in path.read_text(encoding="utf-8")
-    and "comes before" not in path.with_suffix(".out").read_text(encoding="utf-8")
+    and "at an earlier pod" not in path.with_suffix(".out").read_text(encoding="utf-8")
 ]
 FIGURE = ("pods/announcement.yaml", "--machine", "figure-1", "--policy", "single-numa-node")
 

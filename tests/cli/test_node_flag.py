@@ -426,4 +426,4 @@ def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_late
     assert in_process(*arguments, "--memory-manager-policy", "None").status == 4
     assert "--memory-manager-policy None --node" not in printed
     assert "     No command shows it: with the node's state files the kubelet would not start (see below)." in printed
-    assert "drain the node, stop the kubelet, change its configuration, delete memory_manager_state" in printed
+    assert "delete memory_manager_state in the root directory of the kubelet." in printed
