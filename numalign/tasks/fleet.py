@@ -62,7 +62,9 @@ def ask_node(question: NodeQuestion) -> NodeAnswer:
         result = _variants(question, here, asked, up)
         return NodeAnswer(result, here.on.origin, (*here.on.notices, *up.notices, *result.notices))
     versions, beside = question.kubelet.version or "", (*here.pods, *up.beside)
-    upgrade = compare_versions(here.on.setup, versions, up.tried, beside=beside, started=asked.started)
+    upgrade = compare_versions(
+        here.on.setup, versions, up.tried, beside=beside, started=asked.started, there=here.there
+    )
     notices = (*here.on.notices, *_replayed(here), *up.notices, *upgrade.notices)
     return NodeAnswer(upgrade, here.on.origin, notices)
 
@@ -81,7 +83,7 @@ def _variants(question: NodeQuestion, here: Place, asked: PodsRequest, up: Loade
 
 
 def _replayed(here: Place) -> tuple[Notice, ...]:
-    """Say that a release starts from the pods, not from what another one gave them."""
+    """Say that a release starts from the pods, not from what another one gave them; only the restart does."""
     if not here.pods:
         return ()
     text = "both releases admit its pods again, in order; the present places are not used"

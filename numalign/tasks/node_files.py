@@ -13,6 +13,7 @@ from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.errors import Notice
 from numalign.kubelet.admission import open_session
 from numalign.kubelet.fit import requested
+from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import refused
 from numalign.model.quantity import QuantityError, parse
 from numalign.model.resources import CPU, MEMORY, whole
@@ -81,6 +82,18 @@ def _short(totals: Sequence[int], view: NodeView) -> Iterator[str]:
         have = whole(unit, view.allocatable[unit].nano)
         if total > have:
             yield f"{total / divisor:g} {resource} requested, {have / divisor:g} allocatable"
+
+
+def maybe_ended(facts: NodeFacts, there: Session) -> Iterator[NodeFinding]:
+    """Name the pods that count by their folder alone: whether they have ended nothing tells (61)."""
+    if facts.pods is not None or facts.podresources.pods is not None:
+        return
+    holding = set(holders(there.state))
+    names = [pod.full_name for pod in there.pods if pod.uid not in holding and pod.uid in facts.granted]
+    if names:
+        text = f"pods that may have ended count as running: {few_of(names, MAX_NAMED)}"
+        remedy = "add --beside FILE (kubectl get pods -o json)"
+        yield NodeFinding("maybe-ended", "info", f"{facts.root}/allocated_pods_state", text, remedy)
 
 
 def misread(facts: NodeFacts, there: Session) -> Iterator[Notice]:

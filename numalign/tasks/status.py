@@ -26,7 +26,7 @@ from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatu
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import before_upgrade, check_config
 from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
-from numalign.tasks.node_files import init_readings
+from numalign.tasks.node_files import init_readings, maybe_ended
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def findings(opened: Opened) -> Iterator[NodeFinding]:
     state = as_written(there.node, facts.files)
     yield from state_findings(there.node, state, facts.files, active, lambda uid: names.get(uid, uid), facts.root)
     yield from init_readings(facts, there)
+    yield from maybe_ended(facts, there)
     yield from _unpinned(there)
     if facts.files.cpu is not None and facts.podresources.pods is not None:
         yield from _answered_otherwise(facts, state, names)

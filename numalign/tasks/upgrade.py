@@ -10,6 +10,7 @@ from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, ru
 from numalign.analysis.node.restart import Restart, restart_of
 from numalign.analysis.situation import Situation, arrivals
 from numalign.errors import InputError, Notice, StartError
+from numalign.kubelet.admission import admit_in_order
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_history, is_published, kubelet, parse_version
 from numalign.kubelet.start.restart import come_up
@@ -19,7 +20,7 @@ from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Outcome
+    from numalign.kubelet.admission import Outcome, Session
     from numalign.kubelet.memory.state import Block
     from numalign.kubelet.releases.release import Version
     from numalign.kubelet.setup import Setup
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 
 
 def compare_versions(
-    setup: Setup, versions: str, pods: Sequence[Pod], *, beside: Sequence[Pod] = (), started: bool = False
+    setup: Setup,
+    versions: str,
+    pods: Sequence[Pod],
+    *,
+    beside: Sequence[Pod] = (),
+    started: bool = False,
+    there: Session | None = None,
 ) -> UpgradeResult:
     """Admit pods as two kubelet versions, and find out which of their differences decides.
 
@@ -39,6 +46,7 @@ def compare_versions(
         pods: in the order in which they come up.
         beside: pods that are there already, admitted first.
         started: the containers of an admitted pod start before the next pod comes.
+        there: the node as it is, whose kubelet the upgrade restarts; None: as the older version leaves it.
 
     Raises:
         InputError: not two versions.
@@ -59,22 +67,32 @@ def compare_versions(
             for place, (before, after) in enumerate(_both(older, newer))
         ),
         differences=differences,
-        restart=_restart(older, newer, situation.setup),
+        restart=_restart(older, newer, situation.setup, _last(there, pods) if there else None),
         notices=tuple(_notices(releases)),
     )
 
 
-def _restart(older: Run, newer: Run, setup: Setup) -> Restart | None:
+def _last(there: Session, pods: Sequence[Pod]) -> Session:
+    """Return a node after some more pods."""
+    for outcome in admit_in_order(there, pods):
+        there = outcome.then
+    return there
+
+
+def _restart(older: Run, newer: Run, setup: Setup, there: Session | None) -> Restart | None:
     """Say what becomes of pods that run while the kubelet is upgraded: it restarts, with what the older one wrote."""
     if older.session is None or newer.session is None or is_history(older.kubelet.version):
         return None
-    there = older.outcomes[-1].then if older.outcomes else older.session
+    unsure = there is not None and sum(not pod.created for pod in there.pods) > 1
+    if there is None:
+        there = older.outcomes[-1].then if older.outcomes else older.session
     try:
         up = come_up(setup._replace(kubelet=newer.kubelet), there.node, there.state)
     except StartError as error:
         return Restart(start_error=error.message)
     seen = {pod.uid: up.node.read_pod(pod)[1] for pod in there.pods}
-    return restart_of(up._replace(state=settle(up.state, seen), pods=there.pods))
+    up = up._replace(state=settle(up.state, seen), pods=there.pods)
+    return restart_of(up, order="unknown" if unsure else "known")
 
 
 def _notices(releases: Sequence[Version]) -> Iterator[Notice]:

@@ -124,3 +124,17 @@ def test_a_folder_without_nodes_is_told(name: str, message: str, tmp_path: Path)
 
     assert done.status == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(("versions", "rejected"), [("1.35,1.36", {"g4gpu", "initapp"}), ("1.36,1.37", set())])
+def test_an_upgrade_restarts_the_kubelet_beside_what_the_pods_of_the_node_hold(
+    versions: str, rejected: set[str], tmp_path: Path
+) -> None:
+    node = ROOT / "tests" / "live" / "rt-2n-snn-full" / "full.snapshot.tar.xz"
+    pod = pod_file(tmp_path, "next", 2)
+
+    done = in_process("compare", pod, "--node", node, "--kubelet-version", versions, "-o", "json")
+
+    (found,) = done.json["nodes"]
+    assert {one["name"].split("/")[1].removesuffix("-node") for one in found["restart"]["rejected"]} == rejected
+    assert done.status == int(bool(rejected))
