@@ -10,7 +10,7 @@ from numalign.analysis.config.systems import Ground
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start
-from numalign.kubelet.start.reservation import readable_reservation
+from numalign.kubelet.start.reservation import readable_reservation, thresholds
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
@@ -107,6 +107,14 @@ def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> 
             "cpu-reservation-replaced",
             "reservedSystemCPUs",
             "overrides cpu in kubeReserved and systemReserved",
+        )
+    threshold = thresholds(config).get("memory.available", "")
+    if config.memory_manager_policy == "Static" and threshold.endswith("%"):
+        yield ConfigFinding(
+            "percent-threshold",
+            "evictionHard",
+            f"memory.available {threshold} changes the sum of reservedMemory with the memory of the machine; "
+            "fix: write an amount, such as 100Mi",
         )
     if reserved:
         explicit = bool(config.reserved_system_cpus)

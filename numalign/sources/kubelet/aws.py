@@ -313,24 +313,27 @@ def eksctl(document: Document) -> Iterator[Found]:
     version = str(inside(document.data, "metadata", "version") or "")
     for kind in ("nodeGroups", "managedNodeGroups"):
         for place, group in enumerate(elements(document.data, kind)):
-            found = _group(document, group, f"{kind}[{place}]")
+            found = _group(document, group, f"{kind}[{place}]", managed=kind == "managedNodeGroups")
             if found is not None:
                 yield found._replace(
                     name=str(group.get("name", "")), version=version, instance=str(group.get("instanceType") or "")
                 )
 
 
-def _group(document: Document, group: Fields, path: str) -> Found | None:
+def _group(document: Document, group: Fields, path: str, *, managed: bool) -> Found | None:
     family = str(group.get("amiFamily") or "AmazonLinux2023")
     extra = mapping(group, "kubeletExtraConfig")
     where = partial(_place, document, path)
     if family == "Bottlerocket":
         settings = mapping(group, "bottlerocket", "settings", "kubernetes")
         found = bottlerocket(settings, partial(_place, document, f"{path}.bottlerocket.settings.kubernetes"))
-        lost = not_taken("eksctl with Bottlerocket", "kubeletExtraConfig", where)
-        return found._replace(notices=(*found.notices, lost)) if extra else found if settings else None
+        lost = (not_taken("eksctl with Bottlerocket", "kubeletExtraConfig", where),) if extra else ()
+        return found._replace(notices=(*found.notices, *lost)) if settings or extra else None
     parts: list[Found] = []
-    if extra:
+    if extra and managed:
+        why = "does not take it in managedNodeGroups; fix: move it to overrideBootstrapCommand"
+        parts.append(Found({}, where, notices=(not_taken("eksctl", "kubeletExtraConfig", where, why),), complete=True))
+    elif extra:
         known = {name: value for name, value in extra.items() if name not in _FORBIDDEN}
         lost_ones = [not_taken("eksctl", name, where, "does not allow it") for name in extra if name in _FORBIDDEN]
         parts.append(below(document, known, f"{path}.kubeletExtraConfig")._replace(notices=tuple(lost_ones)))

@@ -154,5 +154,5 @@ def command_line(text: object, where: str) -> Found | None:
         return None
     program = _KUBELET.search(text)
     whole = program is not None and "--" in text[program.end() :]
-    system = FLAGS if whole and "config" not in flags else SOME_FLAGS
+    system = FLAGS if whole and not {"config", "config-dir"} & flags.keys() else SOME_FLAGS
     return Found({}, lambda field: f"{where}: {field}", flags, system=system)

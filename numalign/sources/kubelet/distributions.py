@@ -27,7 +27,7 @@ def k3s(document: Document, data: Fields, path: str = "") -> Found:
     """Read `kubelet-arg` of K3s or RKE2; with `config=FILE` the defaults are in a file that was not read (29-31)."""
     flags = flags_of_words([*words(data.get("kubelet-arg")), *words(data.get("kubelet-arg+"))])
     found = Found({}, lambda field: document.where(_of(path, field)), flags, system=K3S)
-    return found._replace(base=SOME_FLAGS.base) if "config" in flags else found
+    return found._replace(base=SOME_FLAGS.base) if {"config", "config-dir"} & flags.keys() else found
 
 
 def _of(path: str, field: str) -> str:

@@ -143,7 +143,7 @@ def _either(first: Found, second: Found) -> Where:
 
 def not_taken(system: str, field: str, where: Where, why: str = "") -> Notice:
     """Say that a system does not take a setting that was asked for."""
-    return Notice("setting-not-taken", f"{system} {why or 'has no such setting'}; skipped", where(field))
+    return Notice("setting-not-taken", f"skipped: {system} {why or 'has no such setting'}", where(field))
 
 
 def renamed(system: System, data: Fields, where: Where) -> Found:

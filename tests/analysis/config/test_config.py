@@ -192,6 +192,16 @@ FINDINGS: dict[str, tuple[dict[str, Any], Machine, list[str]]] = {
         TWO,
         ["cpu-reservation-replaced"],
     ),
+    "a threshold that follows the memory": (
+        STATIC
+        | {
+            "kube_reserved": {"memory": "1Gi"},
+            "eviction_hard": {"memory.available": "50%"},
+            "reserved_memory": (MemoryReservation(0, {"memory": "17Gi"}), MemoryReservation(1, {"memory": "16Gi"})),
+        },
+        TWO,
+        ["percent-threshold"],
+    ),
     "isolated CPUs reserved": (
         {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8"},
         TWO._replace(hardware=Hardware(isolated_cpus=cpuset.parse("0,8"))),
