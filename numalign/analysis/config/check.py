@@ -151,11 +151,12 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
     """Look at what is reserved: whole cores, and the CPUs that the kernel isolates."""
     split = split_cores(reserved, machine)
     if split:
+        in_all = "" if field == "reservedSystemCPUs" else f" ({(reserved | split).bit_count()} CPUs in all)"
         yield ConfigFinding(
             "split-cores",
             field,
             f"reserving {format_set(reserved)} splits cores with CPUs {format_set(split)}, which "
-            f"pods use; fix: reserve whole cores, {format_set(reserved | split)}",
+            f"pods use; fix: reserve whole cores, {format_set(reserved | split)}{in_all}",
         )
     isolated = isolated_cpus(machine)
     if isolated & reserved:
