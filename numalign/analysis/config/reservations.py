@@ -18,22 +18,19 @@ GKE: Final[Tiers] = ((4000, 25), (4000, 20), (8000, 10), (112_000, 6), (0, 2))
 """MiB (52)."""
 
 
-def kept(amount: int, tiers: Tiers, unit: int = 1) -> int:
-    """Work out a hundred times what is kept of an amount: a share of each tier, whose sizes are in units."""
+def kept(amount: int, tiers: Tiers, unit: int = 1, cut: int = 1) -> int:
+    """Work out a hundred times what is kept of an amount: a share of each tier, in units, cut down to whole `cut`s."""
     total = 0
     for size, share in tiers:
         part = min(amount, size * unit) if size else amount
-        total += part * share
+        total += part * share // cut
         amount -= part
     return total
 
 
 def eks_cpu(cpus: int) -> str:
     """Work out what EKS and Bottlerocket keep; each range is cut down to thousandths (49, 51)."""
-    return f"{sum(kept(min(cpus, most) - min(cpus, least), ((0, share),)) // 10 for least, most, share in _EKS)}m"
-
-
-_EKS: Final = ((0, 1, 600), (1, 2, 100), (2, 4, 50), (4, 1 << 30, 25))
+    return f"{kept(cpus, EKS_CPU, cut=10)}m"
 
 
 def cpu_share(cpus: int, shares: Tiers) -> str:
