@@ -256,6 +256,10 @@ def openshift(facts: Facts, given: Fields, *, sizing: bool | None = False) -> Ba
     return Base({**fields, "systemReserved": reserved}, note=note)
 
 
+def _microshift(_: Facts, __: Fields) -> Base:
+    return Base(unknown={"the file of MicroShift": "check the settings of the node (/configz)"})
+
+
 def _oke(_: Facts, __: Fields) -> Base:
     return Base(unknown={"evictionHard": "add --eviction-hard"})
 
@@ -388,6 +392,7 @@ KUBESPRAY_NAMES: Final = {
 """Variables -> fields; the other fields are in `kubelet_config_extra_args`."""
 OPENSHIFT: Final = System("OpenShift", openshift, without=frozenset({"featureGates"}), takes_cpus=True)
 OKE: Final = System("OKE", _oke)
+MICROSHIFT: Final = System("MicroShift", _microshift)
 
 
 def config_of(fields: Fields) -> KubeletConfig:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from numalign.analysis.config.systems import FLAGS, KUBEADM, OPENSHIFT, Fields, openshift
+from numalign.analysis.config.systems import FLAGS, KUBEADM, MICROSHIFT, OPENSHIFT, Fields, openshift
 from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.sources.kubelet import aws, cluster_api, distributions, managed
@@ -179,6 +179,7 @@ def _kubeadm_flags(data: Fields) -> dict[str, str]:
 
 
 _CAPI: Final = "bootstrap.cluster.x-k8s.io/"
+_CONTROL_PLANE: Final = ("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/")
 _KINDS: Final[Sequence[tuple[str, str, Callable[[Document], Iterable[Found]]]]] = (
     (KIND, API_VERSION, _one(_configuration)),
     ("PerformanceProfile", "", _one(_profile)),
@@ -200,12 +201,13 @@ _KINDS: Final[Sequence[tuple[str, str, Callable[[Document], Iterable[Found]]]]] 
     ("AKSNodeClass", "", managed.aks_object),
     ("AzureManagedMachinePool", "", managed.aks_object),
     ("Shoot", "core.gardener.cloud/", managed.shoot),
-    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("KubeadmConfig", "KubeadmConfigTemplate")),
-    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("EKSConfig", "EKSConfigTemplate")),
-    *((kind, _CAPI, cluster_api.bootstrap) for kind in ("NodeadmConfig", "NodeadmConfigTemplate")),
     *(
-        (kind, "controlplane.cluster.x-k8s.io/", cluster_api.bootstrap)
-        for kind in ("KubeadmControlPlane", "KubeadmControlPlaneTemplate")
+        (f"{kind}{end}", group, cluster_api.bootstrap)
+        for kind, group in (
+            *((kind, _CAPI) for kind in ("KubeadmConfig", "EKSConfig", "NodeadmConfig")),
+            _CONTROL_PLANE,
+        )
+        for end in ("", "Template")
     ),
 )
 """(kind, how its group begins, its reader)."""
@@ -233,7 +235,7 @@ _KINDLESS: Final[Sequence[tuple[Callable[[Fields], bool], Callable[[Document], I
     ),
     (
         lambda data: "kind" not in data and isinstance(data.get("kubelet"), Mapping),  # MicroShift
-        lambda document: [below(document, document.data["kubelet"], "kubelet")],
+        lambda document: [below(document, document.data["kubelet"], "kubelet")._replace(system=MICROSHIFT)],
     ),
 )
 """(whether a document without a kind of the table is one, its reader)."""
