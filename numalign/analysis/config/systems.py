@@ -222,7 +222,9 @@ def talos(_: Facts, __: Fields, *, role: str = "") -> Base:
     """Write what Talos reserves on a `worker`, or on a `controlplane`; an empty role is an unknown one (59)."""
     reserved = {"cpu": "50m", "pid": "100", "ephemeral-storage": "256Mi"}
     if not role:
-        return Base({"systemReserved": reserved}, {"systemReserved.memory": "add machine.type to the file"})
+        return Base(
+            {"systemReserved": reserved}, {"systemReserved.memory": "add systemReserved, or machine.type, to the file"}
+        )
     return Base({"systemReserved": {**reserved, "memory": "384Mi" if role == "worker" else "512Mi"}})
 
 

@@ -331,6 +331,8 @@ def _command_line(
     flags += _pod_flags(pods) if pods else []
     flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
     flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
+    flags += [("instance-type", kubelet.instance)] if kubelet.instance else []
+    flags += [("pool", kubelet.pool)] if kubelet.pool else []
     flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
     flags += [(SHORT_FLAGS.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
     for name, text in (*flags, *more):

@@ -298,7 +298,7 @@ def _with_bottlerocket(data: list[Found], own: Found, document: Document) -> Fou
     notices = [*toml.notices, *own.notices]
     if fields.pop("reservedSystemCPUs", None) is not None:
         why = "loses reserved-cpus; fix: reserve CPUs in spec.kubelet.kubeReserved"
-        notices.append(not_taken("Karpenter with Bottlerocket", "userData", document.where, why))
+        notices.append(not_taken("Karpenter with Bottlerocket", "spec.userData", document.where, why))
     if "topologyManagerPolicyOptions" in fields:
         why = "loses topology-manager-policy-options before release 1.13"
         notices.append(Notice("setting-not-taken", f"Karpenter {why}", document.where("spec.userData")))
