@@ -37,5 +37,7 @@ def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequen
     else:
         head, why = f"{told.pod.name}: {said[0].verdict}", [*why, said[0].kubelet]
     asked = told.matrices[-1] if told.matrices and not told.pod.admitted else None
-    fix = [f"fix: {said[0].fix}", *flags[place][:1]] if said[0].fix and told.changes else []
-    return draw_scenes(scenes, Said(state_of(told.pod), head, [text for text in why if text], asked), fix)
+    fix = [f"fix: {said[0].fix}"] * bool(said[0].fix)
+    drawn = len(scenes) > 1  # else nothing was tried, as where the manifest keeps CPUs from being pinned
+    why = [text for text in (*why, *(() if drawn else fix)) if text]
+    return draw_scenes(scenes, Said(state_of(told.pod), head, why, asked), [*fix, *flags[place][:1]] if drawn else ())

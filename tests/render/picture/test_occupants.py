@@ -325,3 +325,10 @@ def test_a_long_word_of_a_table_may_break() -> None:
     page = in_process("compare", *VLLM, "--policy", "restricted", "-o", "html").out
     assert "Topology<wbr>Affinity<wbr>Error" in page
     assert "nvidia.<wbr>com/<wbr>gpu" in page
+
+
+def test_a_fix_of_the_manifest_is_named_where_no_machine_shows_it() -> None:
+    text = said(picture_of("explain", "docs/examples/mesh.yaml", "-m", "hgx-h100", "--policy", "restricted"))
+    assert "fix: annotate the pod with" in text
+    assert "with the fix" not in text
+    assert "the CPUs of its container are not pinned" in text
