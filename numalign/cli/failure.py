@@ -40,7 +40,6 @@ KINDS: Mapping[str, Kind] = {
     "simulate": Kind("SimulateResult", ("runs",)),
     "nrt check": Kind("NRTCheckResult", ("objects",)),
     "nrt export": Kind("NRTExportResult", ("items",)),
-    "kwok export": Kind("KwokExportResult", ("items",)),
     "dra check": Kind("DraCheckResult", ("checks",)),
     "dra slices": Kind("DraSlicesResult", ("items",)),
     "kwok export": Kind("KwokExportResult", ("items",)),
