@@ -26,11 +26,11 @@ from numalign.kubelet.start.check import MERGE_EVICTION
 from numalign.model.apiserver.validation import container_policies
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from numalign.sources.kubelet import Loaded
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.config.systems import Facts, Ground
+    from numalign.sources.kubelet import Loaded
     from numalign.sources.kubelet.performance_profile import Pages
     from numalign.sources.pods.manifest import PodSource
     from numalign.sources.text.yaml import Document
@@ -153,16 +153,15 @@ def setup_on(
         InputError: something is wrong with them.
         StartError: the kubelet would not accept the configuration.
     """
-    loaded, base = load_config(machine, origin, request, given)
-    config, notices = loaded.config, loaded.warnings
-    if loaded.pages and not pages_given:
+    config, base, notices, loaded = load_config(machine, origin, request, given)
+    if loaded and loaded.pages and not pages_given:
         machine, notices = _with_pages(machine, loaded.pages, notices)
     if request.version is None:
-        request = request._replace(version=machine.kubelet_version or loaded.version or None)
+        request = request._replace(version=machine.kubelet_version or (loaded and loaded.version) or None)
     asked = kubelet_asked(request)
     setup = Setup(machine, config, base, asked)
     notices += tuple(unused_settings(setup))
-    return LoadedSetup(setup, origin, (*notices, *_history(asked, config)), loaded.ground)
+    return LoadedSetup(setup, origin, (*notices, *_history(asked, config)), loaded and loaded.ground)
 
 
 def _with_pages(
@@ -244,37 +243,39 @@ def load_machine(name: str | None) -> LoadedMachine:
 
 def load_config(
     machine: Machine, origin: str, request: KubeletRequest, given: KubeletConfig | None = None
-) -> tuple[Loaded, Base]:
-    """Read the settings for a machine, and what they rest on.
+) -> tuple[KubeletConfig, Base, tuple[Notice, ...], Loaded | None]:
+    """Read the settings for a machine; returns them with their base, what was odd, and what was read of a file.
 
     Raises:
         InputError: a file or a setting is wrong.
         StartError: the kubelet would not accept the file.
     """
     base: Base = "ideal"
-    loaded = Loaded(IDEAL, ())
+    config = IDEAL
+    notices: tuple[Notice, ...] = ()
+    loaded: Loaded | None = None
     if given is not None:
-        base, loaded = "kubelet", Loaded(given, ())
+        base, config = "kubelet", given
     elif request.config is not None or request.config_dir is not None or machine.kubelet is not None:
         from numalign.sources.kubelet import configuration as kubelet_file
 
         base = "kubelet"
         if request.config is not None:
             loaded = kubelet_file.load(request.config, request.config_dir, facts_of(machine, request), request.pool)
-            if loaded.ground is not None:
-                ground = loaded.ground.beside(request.settings)
-                warnings = (*loaded.warnings, *ground.notices(request.config))
-                loaded = loaded._replace(ground=ground, warnings=warnings)
         elif request.config_dir is not None:
             raise InputError("--config-dir requires --kubelet-config; fix: add --kubelet-config")
         else:
             loaded = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
+        config, notices = loaded.config, loaded.warnings
+        if loaded.ground is not None and request.config is not None:
+            loaded = loaded._replace(ground=loaded.ground.beside(request.settings))
+            notices = (*notices, *loaded.ground.notices(request.config)) if loaded.ground else notices
     if request.settings:
         from numalign.sources.kubelet.flags import apply_flags
 
-        config = apply_flags(loaded.config, request.settings)
-        loaded = loaded._replace(config=config, warnings=(*loaded.warnings, *_ignored(config, request)))
-    return loaded, base
+        config = apply_flags(config, request.settings)
+        notices = (*notices, *_ignored(config, request))
+    return config, base, notices, loaded
 
 
 def facts_of(machine: Machine, request: KubeletRequest) -> Facts:
