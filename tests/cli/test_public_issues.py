@@ -23,6 +23,7 @@ NOT_EXTENDED = "failed to find NUMA nodes to extend the current topology hint"
             [
                 "restricted allows 7 NUMA nodes, because the kubelet also counts reserved CPUs",
                 "Request 113 cpu (now 112): aligned on NUMA 0-7",
+                "Above 112 CPUs the kubelet counts 8 NUMA nodes, as nvidia.com/gpu needs.",
             ],
             id="kubernetes/kubernetes 132187: reserved CPUs count for the width",
         ),
@@ -131,6 +132,52 @@ NOT_EXTENDED = "failed to find NUMA nodes to extend the current topology hint"
                 "fix: reservedMemory: [{numaNode: 0, limits: {memory: 993Mi}}]",
             ],
             id="bottlerocket-os/bottlerocket 4754: huge pages are not reserved by reservedMemory",
+        ),
+        pytest.param(
+            "config check 109766.yaml --machine figure-1 --kubelet-version 1.21",
+            4,
+            [
+                'the total amount "0" of type "memory" is not equal to the value "993Mi"',
+                "The kubelet does NOT start: 1 error. With this fix it starts.",
+                "fix: reservedMemory: [{numaNode: 0, limits: {memory: 496Mi}}, {numaNode: 1, limits: {memory: 497Mi}}]",
+            ],
+            id="kubernetes/kubernetes 109766: the section that lacks comes first and alone",
+        ),
+        pytest.param(
+            "config check --node 129078 --machine 129078-m.yaml --beside 129078-pods.json",
+            0,
+            [
+                "A restart rejects 2 of 2 running pods:",
+                '1. default/gu1: "SMTAlignmentError',
+                '2. default/gu2: "SMTAlign',
+            ],
+            id="kubernetes/kubernetes 129078: a restart rejects pods that run",
+        ),
+        pytest.param(
+            "config check --node 113130 --machine 113130-m.yaml --kubelet-version 1.25",
+            4,
+            ["the expected machine state is different from the real one"],
+            id="kubernetes/kubernetes 113130: memory that moved within a group stops kubelets up to 1.31",
+        ),
+        pytest.param(
+            "config check --node 113130 --machine 113130-m.yaml --kubelet-version 1.33",
+            0,
+            ["on this node with the existing files."],
+            id="kubernetes/kubernetes 113130: corrected in 1.32",
+        ),
+        pytest.param(
+            "admit 135581.yaml --machine gb200 --policy restricted --kubelet-version 1.34 "
+            "--topology-manager-policy-options max-allowable-numa-nodes=34",
+            4,
+            ["g    hang", "17 179 869 186 sets of NUMA nodes"],
+            id="kubernetes/kubernetes 135581: the kubelet walks through 2^34 sets",
+        ),
+        pytest.param(
+            "admit 135581.yaml --machine gb200 --policy restricted --kubelet-version 1.36 "
+            "--topology-manager-policy-options max-allowable-numa-nodes=34",
+            0,
+            ["yes, NUMA 0"],
+            id="kubernetes/kubernetes 138244: nodes without devices are left out from 1.36 on",
         ),
     ],
 )
