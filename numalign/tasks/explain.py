@@ -205,7 +205,7 @@ def _bundled(situation: Situation) -> Iterator[tuple[str, Situation]]:
 
 def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:
     there = {pod.uid for pod in session.pods}
-    return (beside_refused(pod.name, "refused") for pod in beside if pod.uid not in there)
+    return (beside_refused(pod.name, "rejected") for pod in beside if pod.uid not in there)
 
 
 def explained_pod(told: Explanation, *, details: bool = False, all_alternatives: bool = False) -> ExplainedPod:

@@ -22,7 +22,7 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            hint = f". Similar: {near}" if near else ". Add --device"
+            hint = f". Similar: {near}" if near else f"; fix: if the machine has it, add --device {resource}@NUMA=N"
             text = f"runs without {resource}{hint}"
             yield Notice("device-missing", text, pod.name)
 

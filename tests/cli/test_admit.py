@@ -332,7 +332,8 @@ class TestOutput:
     def test_what_is_said_of_many_pods_is_said_once(self) -> None:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
-        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev. Add --device"
+        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev"
+        said += "; fix: if the machine has it, add --device example.com/dev@NUMA=N"
         assert one_line(done.err) == said
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 

@@ -155,8 +155,9 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
         yield ConfigFinding(
             "split-cores",
             field,
-            f"reserving {format_set(reserved)} splits cores with CPUs {format_set(split)}, which "
-            f"pods use; fix: reserve whole cores, {format_set(reserved | split)}{in_all}",
+            f"reserving {format_set(reserved)} splits cores: pods use the other half, "
+            f"CPU{'s' * (split.bit_count() > 1)} {format_set(split)}; "
+            f"fix: reserve whole cores, {format_set(reserved | split)}{in_all}",
         )
     isolated = isolated_cpus(machine)
     if isolated & reserved:

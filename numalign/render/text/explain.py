@@ -135,8 +135,9 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Told]) 
     if not any(getattr(one.fact, "policy", None) == named for one in said):
         return
     if found.unless:
-        stay = "stays" if len(found.unless) == 1 else "stay"
-        yield f"{found.policy} would admit the pod only while {listed(found.unless)} (rejected so far) {stay} away."
+        start = "does" if len(found.unless) == 1 else "do"
+        others = f"{listed(found.unless)}, rejected so far, {start} not start first"
+        yield f"{found.policy} would admit the pod only if {others}."
     elif never := _never_enough(found.lax):
         yield f"No other policy admits the pod: too little {listed(never)} under every policy."
     else:

@@ -41,6 +41,9 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         document += [Paragraph(), *_outcome(pod)]
         if pod.answers:
             document += [Paragraph(), *_pod(pod, result.title, wide=wide)]
+    if not all(pod.runs for pod in result.pods):
+        advice = "For fixes, run numalign explain with the machine and the settings of a node."
+        document += [Paragraph(), Note(advice, "dim")]
     return document
 
 

@@ -38,7 +38,7 @@ SCHEDULER = Scheduler(
     causes=(
         KnownCause(
             "KEP",
-            "the proposal ignores memory and pods; today's plugin agrees with the kubelet",
+            "the proposal ignores memory and scope pod; the plugin of today agrees with the kubelet",
             knows_better,
         ),
         *causes(_passes),

@@ -78,7 +78,7 @@ def nearest(word: str) -> str:
     alike = meant_by(word)
     if alike:
         return f"hint: similar: {', '.join(alike[:3])}"
-    meant = nearest_word(word, names(), 0.75)
+    meant = None if "/" in word or "." in word[-6:] else nearest_word(word, names(), 0.75)
     return f"hint: similar: {meant}" if meant else "hint: numalign machines lists all"
 
 
