@@ -161,7 +161,10 @@ def as_written(pod: Pod) -> Pod:
 
 def without_sidecar_ports(pod: Pod) -> Pod:
     """See a pod as kubelets up to 1.32 do: host ports of sidecars count for nothing (admission-fit.md 4.4)."""
-    if not any(container.ports and container.kind == "sidecar" for container in pod.containers):
+    for container in pod.containers:
+        if container.ports and container.kind == "sidecar":
+            break
+    else:
         return pod
     return pod._replace(
         containers=tuple([one._replace(ports=()) if one.kind == "sidecar" else one for one in pod.containers])

@@ -104,5 +104,10 @@ def is_qualified(name: str) -> bool:
     return len(name) <= 63 and name.isascii() and bare.isalnum() and name[0].isalnum() and name[-1].isalnum()
 
 
+def is_port(name: str) -> bool:
+    """Tell whether a port can have a name: at most 15 lower-case letters, digits and single '-', with a letter."""
+    return len(name) <= 15 and _is_word(name) and "--" not in name and not name.replace("-", "").isdigit()
+
+
 def _is_word(text: str) -> bool:
     return text.isascii() and text.replace("-", "").isalnum() and text == text.lower() == text.strip("-")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from numalign.kubelet import device, node
+from numalign.kubelet import admission, device, node
+from numalign.kubelet.admission import open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import PodDemand, read_demand
 from numalign.kubelet.node import AdmitResult, Node, NodeState
@@ -14,7 +15,9 @@ from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Device, Machine, NUMANode, Unit
+from numalign.model.pod import Pod
 from tests.kubelet.hint_text import show
+from tests.kubelet.regular import regular
 
 GIB = 1 << 30
 REFUSED = ("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
@@ -380,3 +383,21 @@ def test_zero_devices_can_refuse_a_pod() -> None:
 
     assert node.admit(of, empty, pod("p", asks("5", "5Gi")))[1].admit
     assert refusal(node.admit(of, empty, pod("p", asks("5", "5Gi", 0)))[1]) == REFUSED
+
+
+def test_a_pod_that_comes_again_takes_over_nothing_of_its_former_life() -> None:
+    """Its init container's devices went to another pod meanwhile."""
+    gpus = {"example.com/gpu": (Device("a", (0,)), Device("b", (1,)))}
+    session = open_session(Setup(regular(devices=gpus), KubeletConfig("best-effort"), "ideal"), fit_check=False)
+
+    def asking(name: str, init: int, app: int) -> Pod:
+        def limits(count: int) -> dict[str, object]:
+            return {"resources": {"limits": {"example.com/gpu": str(count)}}} if count else {}
+
+        spec = {"containers": [{"name": "c", **limits(app)}]}
+        first = [{"name": "i", **limits(init)}] if init else []
+        return read_pod({"metadata": {"name": name, "uid": name}, "spec": {**spec, "initContainers": first}})
+
+    there = admission.admit(session, asking("p", 2, 1)).then
+    then = admission.admit(admission.end(there, "p"), asking("q", 0, 2)).then
+    assert not admission.admit(then, asking("p", 0, 1)).admit

@@ -426,3 +426,21 @@ def test_a_damaged_file_is_read_or_refused_never_a_bug(path: Path, data: st.Data
             read()
         except CheckpointError:
             continue
+
+
+def test_nodes_of_a_memory_file_are_in_the_order_of_their_ids() -> None:
+    found, _ = memory.inspect('{"policyName":"Static","machineState":{"1":{},"0":{}},"checksum":0}', (1, 36))
+    assert list(found.nodes) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "taken"),
+    [("9223372036854775807", True), ("9223372036854775808", False), ("-1", True), ("x", False), ("1.5", False)],
+)
+def test_a_key_of_a_node_is_a_number_of_64_bits(key: str, taken: bool) -> None:
+    text = f'{{"policyName":"Static","machineState":{{"{key}":{{}}}},"checksum":0}}'
+    if taken:
+        assert list(memory.inspect(text, (1, 36))[0].nodes) == [int(key)]
+        return
+    with pytest.raises(CheckpointError, match=f"cannot unmarshal number {key} into Go struct field .* of type int"):
+        memory.inspect(text, (1, 36))

@@ -11,6 +11,7 @@ from numalign.analysis.node.state import state_findings
 from numalign.kubelet.admission import Outcome, Session, admit, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.checkpoint import CPUCheckpoint, sealed, write
+from numalign.kubelet.pod_level import names_cpu_or_memory
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
@@ -175,3 +176,10 @@ class TestLostCPUs:
         written = as_written(session.node, files)
         told = [one.code for one in state_findings(session.node, written, files, None, str, "/k")]
         assert told == ["cpu-lost"]
+
+
+@pytest.mark.parametrize(("name", "named"), [("cpu", True), ("memory", True), ("hugepages-2Mi", False)])
+def test_what_makes_a_pod_one_with_resources_of_its_own_in_132(name: str, named: bool) -> None:
+    level = pod({name: "2Mi"}).level
+    assert level is not None
+    assert names_cpu_or_memory(level) is named

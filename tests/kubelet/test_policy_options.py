@@ -7,7 +7,9 @@ import pytest
 from numalign.kubelet.config import Option, levels_at
 from numalign.kubelet.cpu.options import CPUPolicyOptions
 from numalign.kubelet.releases.release import OPTIONS
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.options import TopologyOptions
+from numalign.model.machine import Machine, NUMANode
 
 STAGES = ("Alpha", "Beta", "Stable")
 
@@ -28,3 +30,21 @@ def test_a_release_has_the_level_that_came_last() -> None:
     assert [levels_at([row], (1, minor)).get("x") for minor in (29, 30, 32, 33, 36)] == [
         *(None, "Alpha", "Alpha", "Beta", "Beta"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "distances", "suggested"),
+    [(3, True, True), (2, True, False), (3, False, False)],
+    ids=["several", "two lie equally far", "nobody knows how far"],
+)
+def test_the_closest_nodes_are_suggested_where_there_is_a_choice(nodes: int, distances: bool, suggested: bool) -> None:
+    row = OPTIONS["prefer-closest-numa-nodes"]
+    rows = (10, 20, 30)[:nodes] if distances else None
+    machine = Machine("m", tuple(NUMANode(number, 1 << number, 1 << 30, distances=rows) for number in range(nodes)))
+    assert row.suggested is not None
+    assert (row.suggested(machine) is not None) is suggested
+
+
+def test_a_kubelet_has_the_options_of_its_release() -> None:
+    for minor in range(16, 38):
+        assert dict(kubelet((1, minor)).options) == levels_at(OPTIONS.values(), (1, minor))

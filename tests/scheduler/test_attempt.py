@@ -6,17 +6,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from numalign.scheduler import choice
+from numalign.scheduler import choice, node_fit
 from numalign.scheduler.attempt import Attempt, attempt, judge, with_pod
 from numalign.scheduler.config import CacheConfig, CacheMode, Kind, SchedulerConfig
+from numalign.scheduler.filter_nrt import NOT_FRESH
 from numalign.scheduler.kai.topology import Around
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption
+from numalign.scheduler.record import QUEUE, Belief, KnownNode, PodEntry, Preemption, entry_of
+from numalign.scheduler.request import scored_beyond
 from numalign.scheduler.schedulers import SCHEDULERS
-from tests.conformance.sched import amounts
+from tests.conformance.sched import amounts, request
 from tests.scheduler.make import asking, object_of, zone
 
 TOTAL = amounts({"cpu": "8", "memory": "16Gi", "pods": "10"})
@@ -151,3 +153,27 @@ def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_d
     assert asks(full("mine", 3, 3), 3) is None
     assert asks(full("other", 5, 7), 0) == Preemption("n", ("default/p0",)), "it holds 8 and deserves 4"
     assert asks(full("other", 5), 0, cpus=8) is None, "with 8 its own queue would have more than it deserves"
+
+
+def test_a_node_scores_by_what_would_be_left_or_used_of_it() -> None:
+    totals = node("n", used="1").node.totals
+    asked = asking(3, "4Gi").request
+    assert [node_fit.score(totals, asked, how) for how in ("LeastAllocated", "MostAllocated")] == [62, 37]
+
+
+def test_a_container_without_a_request_counts_in_the_score() -> None:
+    """docs/rules/scheduling.md 2.5: 100m and 200Mi, beside what the other container asks for."""
+    asked = request({"containers": [{"name": "a", "requests": {"cpu": "1", "memory": "1Gi"}}, {"name": "b"}]})
+    assert scored_beyond(asked) == amounts({"cpu": "100m", "memory": "200Mi"})
+
+
+def test_data_that_the_cache_does_not_trust_refuse_by_themselves() -> None:
+    scheduler, config = SCHEDULERS["nrt"], SchedulerConfig("nrt", cache=CacheConfig("over_reserve"))
+    total = amounts({"cpu": "16", "memory": "32Gi", "pods": "10"})
+    belief = scheduler.foreign(config, scheduler.opened(config, Around(), copy_of(ALIGNED), ()), asking(1))
+    verdict = judge(scheduler, config, KnownNode(ClusterNode("n", NodeTotals(total, {}, 0)), belief), asking(1)).verdict
+    assert verdict == NOT_FRESH
+
+
+def test_a_pod_s_queue_is_its_label() -> None:
+    assert entry_of(asking(1).pod._replace(labels={QUEUE: "team-a"})).queue == "team-a"

@@ -79,6 +79,12 @@ def test_an_old_object() -> None:
     assert why("kep", case_of("kep", node(), sized("4"), full)).code in ("KEP", "X-1")
 
 
+def test_an_old_object_is_no_cause_where_a_new_one_would_be_of_no_help() -> None:
+    """It is a pod behind, but what the plugin does not see is that only whole CPUs are pinned."""
+    old = export(node(None, guaranteed("p", {"cpu": "1", "memory": "1Gi"})), "n", ExportOptions(fingerprint=False))
+    assert why("nrt", case_of("nrt", node(), sized("8500m"), old)).code == "X-2"
+
+
 @pytest.mark.parametrize("kind", ["nrt", "kep"])
 def test_fractional_cpus(kind: Kind) -> None:
     assert why(kind, case_of(kind, node(), sized("8500m"))).code == "X-2"

@@ -109,3 +109,16 @@ def test_the_cluster_as_a_whole() -> None:
     assert (known.zones, known.exposed, known.rebuilds) == (4, {"cpu"}, False)
     assert known.aware >= {"cpu", "memory"}
     assert topology.around([None], None, rebuilds=True).zones == 0
+
+
+def test_a_placement_is_in_the_order_of_zones() -> None:
+    zones = [KaiZone(f"node-{number}", free, free) for number, free in enumerate(({"gpu": 1}, {"cpu": 4}))]
+    machine = topology.of_zones(zones, "best-effort", "container")
+    assert list(evaluate.solve(machine, [{"cpu": 4}, {"gpu": 1}]).placement) == [0, 1]
+
+
+def test_a_zone_covers_what_it_has_and_no_more() -> None:
+    """The zone of the CPUs has no device: the one that has is taken, too."""
+    zones = [KaiZone(f"node-{number}", free, free) for number, free in enumerate(({"cpu": 4}, {"gpu": 1}))]
+    machine = topology.of_zones(zones, "best-effort", "container")
+    assert evaluate.solve(machine, [{"cpu": 4, "gpu": 1}]).placement == {0: {"cpu": 4}, 1: {"gpu": 1}}

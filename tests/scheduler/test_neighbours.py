@@ -96,6 +96,8 @@ def test_the_first_of_a_kind_may_go_anywhere_that_has_the_key() -> None:
     assert answers(wanted, node("a", zone="x"), node("b")) == [None, AFFINITY]
     other = pod(app="web", **affinity("podAffinity", term("db")))
     assert answers(other, node("a", zone="x")) == [AFFINITY]
+    both = pod(app="db", **affinity("podAffinity", term("db"), term("web")))
+    assert answers(both, node("a", zone="x")) == [AFFINITY]  # it is the first of one kind of two
 
 
 def test_a_pod_keeps_away_from_others_and_they_from_it() -> None:
@@ -105,6 +107,7 @@ def test_a_pod_keeps_away_from_others_and_they_from_it() -> None:
     shy = node("a", pod("q", "db", **away), zone="x")
     assert answers(pod(app="web"), shy, there) == [THEIRS, None]
     assert answers(pod(app="db"), shy, there) == [None, None]
+    assert answers(pod(app="web"), node("c", pod("q", "db", **away))) == [None]  # it has no zone to keep away from
 
 
 @pytest.mark.parametrize(

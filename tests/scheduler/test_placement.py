@@ -88,3 +88,13 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             placement.read_metadata(tail)
     with suppress(placement.PlacementError):
         placement.read_vector(text)
+
+
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [("cc", "not-a-pair"), ("=4", "no-key"), ("cc=", "no-value"), ("cc=x", "not-a-number"), ("zz=4", "unknown-key")],
+)
+def test_a_pair_that_is_none_is_an_error_of_its_own_kind(pair: str, code: str) -> None:
+    with pytest.raises(placement.PlacementError) as caught:
+        placement.read_metadata(f"npv0v001::{pair}")
+    assert caught.value.code == code

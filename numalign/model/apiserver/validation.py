@@ -6,7 +6,6 @@ names the field, says what is wrong and what would be right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -23,6 +22,7 @@ from numalign.model.resources import (
     is_extended,
     is_hugepages,
     is_label,
+    is_port,
     is_qualified,
     is_subdomain,
     page_size,
@@ -187,14 +187,13 @@ def _port_names(ports: Iterable[Manifest], path: str) -> Iterator[Problem]:
     for index, port in enumerate(ports):
         name = port.get("name")
         place = f"{path}[{index}].name"
-        if name and not _PORT_NAME.fullmatch(name):
+        if name and not is_port(name):
             yield Problem(place, f"{shown(name)} is no port name: {_PORT_RULE}")
         elif name and name in seen:
             yield Problem(place, f"duplicate {shown(name)} in this container")
         seen.add(name)
 
 
-_PORT_NAME: Final = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _PORT_RULE: Final = "at most 15 lower-case letters, digits and single '-', with a letter"
 
 

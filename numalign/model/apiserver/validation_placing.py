@@ -5,7 +5,6 @@ Labels and selectors, tolerations, affinity, topology spread constraints, schedu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -15,7 +14,6 @@ from numalign.model.pod import Manifest
 from numalign.model.resources import is_label, is_qualified, is_subdomain
 
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?", re.ASCII)
 _NODE_OPERATORS: Final = {"In": "some", "NotIn": "some", "Exists": "none", "DoesNotExist": "none", "Gt": 1, "Lt": 1}
 _LABEL_OPERATORS: Final = {"In": "some", "NotIn": "some", "Exists": "none", "DoesNotExist": "none"}
 
@@ -58,7 +56,7 @@ _VALUE_RULE: Final = "at most 63 letters, digits, '-', '_' and '.', begins and e
 
 
 def _is_value(value: str) -> bool:
-    return len(value) <= 63 and _VALUE.fullmatch(value) is not None
+    return not value or is_qualified(value)
 
 
 # Tolerations

@@ -676,3 +676,10 @@ def write_by_the_rule(fleet: list[Device], busy: int, reuse: int, amount: int) -
         if matching >= amount and all(touches(one, mask) for one in with_topology):
             found.append(f"{mask:03b}:{'T' if mask.bit_count() == width else 'F'}")
     return " ".join(found)
+
+
+def test_a_running_container_needs_no_healthy_device() -> None:
+    of = four_gpus(unhealthy="gpu-0 gpu-1 gpu-2 gpu-3")._replace(running=frozenset({("p", "a")}))
+    one = container("a", gpu=1)
+    state = device.allocate(of, device.EMPTY, pod("p", one), one, TopologyHint(None, preferred=True))
+    assert not state.holdings

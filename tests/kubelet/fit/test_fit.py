@@ -367,3 +367,14 @@ LACKING = [
 @pytest.mark.parametrize(("one", "most", "short_of"), [row[1:] for row in LACKING], ids=[row[0] for row in LACKING])
 def test_what_the_node_lacks_whatever_is_given_out(one: Pod, most: dict[str, int], short_of: list[str]) -> None:
     assert [each.resource for each in lacks(one, ActivePods(()), A, most)] == short_of
+
+
+@pytest.mark.parametrize(
+    ("storage", "isolation", "unjudged"), [(None, True, True), (GI, True, False), (None, False, False)]
+)
+def test_storage_that_the_machine_does_not_tell_is_not_judged(
+    storage: int | None, isolation: bool, unjudged: bool
+) -> None:
+    settings = SETTINGS_A._replace(local_storage_capacity_isolation=isolation)
+    machine = NODE_A._replace(storage=storage)
+    assert bool(view(settings, machine, reserve(settings, machine, 0)).unjudged) is unjudged

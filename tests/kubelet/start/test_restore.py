@@ -20,7 +20,16 @@ from numalign.kubelet.node import Node, collect, start
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import held_pod, holders
-from numalign.kubelet.start.restore import StateFiles, restore, restore_cpu, restore_memory, settle
+from numalign.kubelet.start.restore import (
+    StateFiles,
+    as_written,
+    refused,
+    resealed,
+    restore,
+    restore_cpu,
+    restore_memory,
+    settle,
+)
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.pod import Pod
@@ -245,9 +254,12 @@ def test_a_first_generation_file_is_taken_over_where_the_containers_are_known() 
     text = '{"policyName":"static","defaultCpuSet":"0-1,4-31","entries":{"4f2b1c":"2-3"},"checksum":0}'
     node, _ = start(SAMPLE.setup)
 
-    state = restore(node, StateFiles(text), containers={"4f2b1c": ("uid", "app")})
+    known = {"4f2b1c": ("uid", "app")}
+    state = restore(node, StateFiles(text), containers=known)
 
     assert state.cpu.assignments == {"uid": {"app": 0b1100}}
+    assert refused(node, StateFiles(text), known) == ()
+    assert refused(node, StateFiles(text[:20]), known) == ("/var/lib/kubelet/cpu_manager_state",)
 
 
 def test_a_damaged_device_file_stops_nobody() -> None:
@@ -316,3 +328,23 @@ def test_what_136_gave_a_pod_as_a_whole_is_taken_over_and_given_back() -> None:
     assert empty.cpu.default == 0xFFFF
     assert empty.memory.counts == (0, 0)
     assert empty.memory.free == node.memory.allocatable
+
+
+def test_files_that_are_taken_over_say_what_is_written() -> None:
+    node, _ = start(SAMPLE.setup)
+    written, taken = as_written(node, SAMPLE.files), restore(node, SAMPLE.files)
+
+    assert (written.cpu.assignments, written.cpu.default) == (taken.cpu.assignments, taken.cpu.default)
+    assert (written.memory.entries, written.memory.free) == (taken.memory.entries, taken.memory.free)
+
+
+def test_wrong_checksums_are_mended_and_told() -> None:
+    wrong = StateFiles(changed(CPU_TEXT, "checksum", 1), changed(MEMORY_TEXT, "checksum", 2))
+
+    files, mended = resealed(wrong, (1, 32))
+
+    right = [json.loads(text)["checksum"] for text in (CPU_TEXT, MEMORY_TEXT)]
+    assert mended == (("cpu_manager_state", 1, right[0]), ("memory_manager_state", 2, right[1]))
+    node, _ = start(SAMPLE.setup)
+    assert refused(node, wrong) == tuple(f"/var/lib/kubelet/{one.file}" for one in mended)
+    assert refused(node, files) == ()

@@ -114,3 +114,13 @@ def test_zones_and_settings_that_differ() -> None:
         ("zone", "zones[node-1]"),
         ("zone", "zones[node-7]"),
     ]
+
+
+def test_a_resource_of_one_side_alone_is_a_difference_of_its_whole_amount() -> None:
+    now = export(with_pods(static(regular()), []), "n")
+    first, *rest = now.zones
+    less = now._replace(zones=(first._replace(resources={"cpu": first.resources["cpu"]}), *rest))
+    size = first.resources["memory"].allocatable
+    path = "zones[node-0].resources.memory"
+    assert list(differences(less, now)) == [("amount", path, None, size)]
+    assert list(differences(now, less)) == [("amount", path, size, None)]

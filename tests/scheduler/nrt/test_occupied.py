@@ -68,3 +68,8 @@ def test_the_first_devices_that_are_well_are_taken() -> None:
     assert state.device.holdings == {f"{UID}-0": {CONTAINER: {GPU: 0b0010}}}
     _, _, state = taken({1: {GPU: 2}})
     assert state.device.allocated == {GPU: 0b1100}
+
+
+def test_nothing_is_taken_of_a_node_that_is_not_there() -> None:
+    _, empty, state = taken({7: {"cpu": 2}})
+    assert state.cpu.default == empty.cpu.default

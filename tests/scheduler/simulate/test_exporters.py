@@ -80,3 +80,10 @@ def test_an_event_that_a_periodic_sample_was_before_samples_nothing() -> None:
     while run.step():
         sampled.add(run.machines[0].published.at / SECOND)
     assert sampled == {0, 3, 8.01}
+
+
+def test_an_exporter_that_waits_for_events_samples_at_no_period_though_all_is_lost() -> None:
+    nodes = fleet("a", SchedulerConfig(kind="nrt"), SEPARATE._replace(loss=1), Timing(horizon_s=60))
+    run = Run(Simulation(nodes), [Workload(0, "one", pod("1"))])
+    while run.step():
+        assert run.machines[0].period_due is None

@@ -479,3 +479,22 @@ def test_the_figures_of_a_run_worked_out_by_hand() -> None:
     assert (report.alignment_rate, report.preferred_rate, report.retries) == (1, 1, 0)
     assert report.time_to_all_running_s == {"one": 0.41}
     assert report.wait_s.mean == 0.41
+
+
+@pytest.mark.parametrize(("failed", "runaways"), [(10, 0), (11, 1)])
+def test_a_replica_runs_away_when_more_than_ten_of_its_pods_were_refused(failed: int, runaways: int) -> None:
+    split = Workload(0, "split", pod("12"), "replicaset")
+    settings = cluster(SCHEDULERS["unaware"], timing=Timing(max_failed_pods=failed))
+    assert simulate(settings, [split]).runaway_replicas == runaways
+
+
+def test_the_end_of_a_pod_of_somebody_else_makes_the_cache_distrust_the_machine_until_a_resync() -> None:
+    """It comes at 0 and ends at 15 s; resyncs are at 10 and 20 s."""
+    cache = CacheConfig(mode="over_reserve", resync_s=10)
+    nodes = fleet("a", SchedulerConfig("nrt", cache=cache), ExporterConfig(mode="instant"), Timing(horizon_s=60))
+    foreign = Workload(0, "daemon", pod("1"), duration=15 * SECOND, machine="a")
+    mine = Workload(16 * SECOND, "mine", pod("8"))
+
+    report = simulate(Simulation(nodes, retry_on_resync=True), [foreign, mine])
+
+    assert report.wait_s.most >= 4

@@ -167,29 +167,30 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
     if not families:
         return numa.full
     target = max(narrowest_width(family.sets) for family in families)
-    best: tuple[int, int, int, int] | None = None
+    best: tuple[int, int, int] | None = None
     members = [[mask_set for mask_set in family.sets if mask_set.has(mask_set.nodes)] for family in families]
     for sets in product(*members):
         common = numa.full
         for mask_set in sets:
             common &= mask_set.nodes
         size = common.bit_count()
-        if not size or (best is not None and best[:2] < _size_key(size if size < target else target, target)):
+        if not size or (best is not None and best[0] < _size_key(size if size < target else target, target)):
             continue
         # A is upward closed inside `common`: all sizes from its smallest on occur, so try the target and then wider.
         for width in range(min(target, size), size + 1):
-            if best is not None and best[:2] < _size_key(width, target):
+            if best is not None and best[0] < _size_key(width, target):
                 break
             mask = _smallest_and(sets, common, width, numa)
             if mask is not None:
-                key = (*_size_key(width, target), numa.distance(mask), mask)
+                key = (_size_key(width, target), numa.distance(mask), mask)
                 best = key if best is None else min(best, key)
                 break
-    return numa.full if best is None else best[3]
+    return numa.full if best is None else best[2]
 
 
-def _size_key(width: int, target: int) -> tuple[int, int]:
-    return (0, target - width) if width <= target else (1, width)
+def _size_key(width: int, target: int) -> int:
+    """Order widths: the target, narrower ones down to 1, then wider ones."""
+    return target - width if width <= target else width
 
 
 def _smallest_and(sets: Sequence[MaskSet], common: NUMAMask, width: int, numa: NUMAInfo) -> NUMAMask | None:
