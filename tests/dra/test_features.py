@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.dra.features import GATES, RELEASES, Features, features
+from numalign.dra.features import GATES, RELEASES, Features, asked_features, features
+from numalign.kubelet.releases import NEWEST_TEXT
 
 ALPHA = {"DRAConsumableCapacity": True}
 COPIES = [
@@ -98,3 +99,8 @@ def test_a_gate_of_something_else_changes_nothing() -> None:
 def test_a_release_that_is_not_known_is_an_error() -> None:
     with pytest.raises(KeyError):
         features("1.33")
+
+
+def test_a_release_is_asked_for_or_the_newest() -> None:
+    assert asked_features("1.34", "") == features("1.34", {})
+    assert asked_features(None, "") == features(NEWEST_TEXT, {})

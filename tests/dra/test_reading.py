@@ -9,6 +9,7 @@ import pytest
 from numalign.dra.reading import read_claim, read_class, read_node, read_slice, read_template
 from numalign.dra.values import (
     Capacity,
+    ClaimObjects,
     Config,
     Constraint,
     CounterUse,
@@ -229,3 +230,7 @@ def test_a_class_and_a_node() -> None:
         "it", ("true",), (Config((), {"opaque": {}}),), "a/b"
     )
     assert read_node({"metadata": {"name": "n", "labels": {"a": "b"}}}) == Node("n", {"a": "b"})
+
+
+def test_without_rules_no_device_gets_a_taint() -> None:
+    assert ClaimObjects().tainted() == ClaimObjects()

@@ -159,7 +159,7 @@ class PatternReader:
         import re
 
         match = re.compile(r"\{([0-9]{1,9})(,?)([0-9]{0,9})\}").match(self.text, self.at)
-        if match is None or (match[3] and not match[2]):
+        if match is None:
             return None
         low = int(match[1])
         high = low if not match[2] else int(match[3]) if match[3] else -1

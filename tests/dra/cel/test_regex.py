@@ -195,3 +195,13 @@ _PATTERNS = st.lists(_PIECES, min_size=1, max_size=4).map("".join)
 def test_python_finds_the_same_where_both_know_the_pattern(pattern: str, text: str) -> None:
     found = re.search(pattern, text)
     assert search(pattern, text) == (found.span() if found else None)
+
+
+def test_the_last_character_there_is() -> None:
+    assert search(r"\x{10FFFF}", "\U0010ffff") == (0, 1)
+
+
+@pytest.mark.parametrize("pattern", ["(" * 41 + ")" * 41, "a{1234567890}"], ids=["too deep", "too often"])
+def test_a_pattern_beyond_the_bounds_is_refused(pattern: str) -> None:
+    with pytest.raises(RegexError):
+        program(pattern)
