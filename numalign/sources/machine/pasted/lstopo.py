@@ -70,7 +70,8 @@ def read_text(text: str, told: Told) -> None:
     if not cpus:
         raise told.error("lstopo is cut off before its NUMA nodes: paste its whole output")
     if not told.nodes:
-        told.note("paste-rounded", "lstopo rounds the memory; numactl -H tells it exactly")
+        lacks = "lstopo rounds the memory and hides NUMA nodes of NVIDIA GPUs"
+        told.note("paste-rounded", f"{lacks}; fix: add the output of numactl -H")
     for index, one in enumerate(objects):
         if one.kind == "NUMANode" and one.id is not None:
             size = _BYTES.search(one.about)

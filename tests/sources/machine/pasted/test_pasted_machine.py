@@ -68,6 +68,12 @@ def test_memory_and_distances_come_from_another_output(tmp_path: Path) -> None:
     assert codes(found) == []
 
 
+def test_lstopo_alone_may_lack_nodes(tmp_path: Path) -> None:
+    """Hwloc hides the memory of NVIDIA's GPUs unless it is told to keep it, and its text does not tell."""
+    [rounded] = [one for one in loaded(tmp_path, paste("short.lstopo")).warnings if one.code == "paste-rounded"]
+    assert "hides NUMA nodes of NVIDIA GPUs; fix: add the output of numactl -H" in rounded.message
+
+
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
