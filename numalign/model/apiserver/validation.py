@@ -13,7 +13,6 @@ from numalign.model.apiserver import amount, amounts
 from numalign.model.apiserver.defaulting import containers_of
 from numalign.model.apiserver.types import Problem, misfits
 from numalign.model.apiserver.validation_placing import is_key, labels, placing
-from numalign.model.apiserver.validation_pod_level import claims, pod_level
 from numalign.model.path import child, shown
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
@@ -40,7 +39,7 @@ def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
     if problems:
         return problems
     spec = manifest["spec"]
-    return (*_names(manifest, named), *_pod(spec), *_containers(spec), *claims(spec), *placing(spec))
+    return (*_names(manifest, named), *_pod(spec), *_containers(spec), *_claims(spec), *placing(spec))
 
 
 # Names
@@ -93,13 +92,23 @@ def _pod(spec: Manifest) -> Iterator[Problem]:
         if spec.get(field) and not is_subdomain(spec[field]):
             yield Problem(f"spec.{field}", f"{shown(spec[field])} is no name: lower-case letters, digits, '-' and '.'")
     read = containers_of(spec)
-    yield from pod_level(spec, read)
     if spec.get("resources"):
+        from numalign.model.apiserver.validation_pod_level import pod_level
+
+        yield from pod_level(spec, read)
         requests, limits = (amounts(spec["resources"].get(key) or {}) for key in ("requests", "limits"))
         whole = Container("", "app", requests, limits)
         yield from _resources(spec["resources"], whole, "spec.resources")
     overhead = spec.get("overhead") or {}
     yield from _amounts(overhead, "spec.overhead")
+
+
+def _claims(spec: Manifest) -> Iterator[Problem]:
+    every = (*(spec.get("initContainers") or ()), *spec["containers"])
+    if spec.get("resourceClaims") or any((one.get("resources") or {}).get("claims") for one in every):
+        from numalign.model.apiserver.validation_pod_level import claims
+
+        yield from claims(spec)
 
 
 # Containers
