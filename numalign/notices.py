@@ -28,6 +28,8 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "init-containers-unmarked": ("warning", "add --beside FILE (kubectl get pods -o json)"),
     "fit": ("warning", None),  # numalign explain finds a fix for the pod
     "device-missing": ("warning", None),  # the message names the similar resource or the flag
+    "rail-apart": ("warning", "request GPUs and NICs so that each GPU can have a NIC of its PCI switch"),
+    "rail-unknown": ("warning", "use a machine file with the PCI bus (numalign discover --save FILE)"),
     "preempted": ("warning", None),  # the scheduler's own choice
     "start-failed": ("warning", "numalign config check shows a configuration that starts"),
     "observed-differs": ("warning", "run numalign snapshot on the node, and add --node with its file"),

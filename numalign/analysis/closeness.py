@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -39,6 +39,41 @@ class Neighbours(NamedTuple):
     other_resource: str
     other_device: str
     closeness: Closeness
+
+
+Rail = Literal["near", "far", "unknown"]
+"""`near`: each GPU of a container has a NIC of it below a common switch. `far`: one has none. `unknown`: nobody can
+tell of one, as the PCI bus is not known."""
+
+GPUS = ("gpu", "mig")
+NICS = ("nic", "rdma", "sriov", "roce", "ib", "hca", "mlnx", "efa")
+"""How words of a resource's name begin of whose devices the PCI class is not known."""
+
+
+def rail(machine: Machine, held: Holding) -> Rail | None:
+    """Tell whether the GPUs of a container reach NICs of it below a switch; None: it does not hold both."""
+    known = functions(machine)
+    devices = {name for one in held.devices for name in one.ids}
+    each = [(one.resource, known.get(name)) for one in held.devices for name in one.ids]
+    gpus = [one for name, one in each if (_accelerates(one, devices) if one and one.class_id else _named(name, GPUS))]
+    nics = [one for name, one in each if (is_port(one) if one and one.class_id else _named(name, NICS))]
+    if not gpus or not nics:
+        return None
+    found = [_rail_of(gpu, nics) for gpu in gpus]
+    return "far" if "far" in found else "unknown" if "unknown" in found else "near"
+
+
+def _rail_of(gpu: PCIFunction | None, nics: Sequence[PCIFunction | None]) -> Rail:
+    """Judge one GPU; where it, or a NIC that may be below its switch, is not known, neither is the answer."""
+    if gpu is not None and any(nic and closeness(gpu, nic) in ("same switch", "common bridge") for nic in nics):
+        return "near"
+    return "unknown" if gpu is None or None in nics else "far"
+
+
+def _named(resource: str, beginnings: tuple[str, ...]) -> bool:
+    """Tell whether a word of a resource's name, behind its domain, begins so."""
+    words = "".join(one if one.isalnum() else " " for one in resource.rpartition("/")[2].lower()).split()
+    return any(word.startswith(beginnings) for word in words)
 
 
 class Reach(NamedTuple):

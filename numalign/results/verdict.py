@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
+from numalign.errors import Notice
+
 if TYPE_CHECKING:
+    from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
     from numalign.results.dra import NodeClaims, PodClaims
 
-FailOn = Literal["rejected", "unaligned", "impossible", "nothing"]
+FailOn = Literal["rejected", "unaligned", "rail", "impossible", "nothing"]
 """What makes the answer no: a pod is refused, or goes without a device it asks for; or what it got is not aligned;
-only a pod that an empty node refuses too (the result has to know, see `tasks.admit`), or that lacks a device; never."""
+or, beside that, a GPU of a container shares no PCI switch with a NIC of it, or nobody knows; only a pod that an empty
+node refuses too (the result has to know, see `tasks.admit`), or that lacks a device; never."""
 
 FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
 
 
-def fails(pod: PodResult, fail_on: FailOn, claims: NodeClaims | None = None) -> bool:
+def fails(pod: PodResult, fail_on: FailOn, machine: Machine, claims: NodeClaims | None = None) -> bool:
     """Tell whether what became of a pod makes the answer no; `claims` may give its containers CPUs of their own."""
     if fail_on == "nothing":
         return False
     if not pod.admitted:
         return fail_on != "impossible" or pod.impossible is not False
-    if pod.missing or fail_on != "unaligned" or pod.aligned is not False:
+    if pod.missing or fail_on not in ("unaligned", "rail"):
         return bool(pod.missing)
+    if rail_notices((pod,), machine, fail_on):
+        return True
     pinned = pinned_by_claims(pod, claims)
     return any(one.aligned is False and one.name not in pinned for one in pod.containers)
+
+
+def rail_notices(pods: Iterable[PodResult], machine: Machine, fail_on: FailOn) -> tuple[Notice, ...]:
+    """Say of which containers a GPU shares no PCI switch with a NIC of them, or nobody knows, where that was asked."""
+    return tuple(_off_the_rails(pods, machine)) if fail_on == "rail" else ()
+
+
+def _off_the_rails(pods: Iterable[PodResult], machine: Machine) -> Iterator[Notice]:
+    from numalign.analysis.closeness import rail
+
+    for name, one in [(pod.name, one) for pod in pods for one in pod.containers]:
+        found = rail(machine, one.holding)
+        if found == "far":
+            text = f"container {one.name} holds a GPU that shares no PCI switch with a NIC of the container"
+            yield Notice("rail-apart", text, name)
+        elif found == "unknown":
+            text = f"container {one.name} holds a GPU and a NIC, and the PCI switch of one is unknown"
+            yield Notice("rail-unknown", text, name)
 
 
 def pinned_by_claims(pod: PodResult, claims: NodeClaims | None) -> frozenset[str]:
@@ -50,4 +75,4 @@ def pod_claims_fail(pod: PodClaims, fail_on: FailOn) -> bool:
         return False
     if fail_on != "impossible" and not pod.allocated:
         return True
-    return fail_on == "unaligned" and pod.aligned is False
+    return fail_on in ("unaligned", "rail") and pod.aligned is False

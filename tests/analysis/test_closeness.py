@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.analysis.closeness import closeness, neighbours, reaches
+from numalign.analysis.closeness import closeness, neighbours, rail, reaches
 from numalign.analysis.holding import HeldDevices, Holding
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.sources.machine.file import load_machine
@@ -77,3 +77,35 @@ def test_an_accelerator_sees_each_physical_port_once() -> None:
 def test_what_an_accelerator_is(class_id: str | None, expected: bool) -> None:
     port = GPU._replace(address="0000:18:00.0", class_id="0200")
     assert bool(ports_of(GPU._replace(class_id=class_id), port)) == expected
+
+
+SWITCHED = Hardware(
+    pci=(
+        GPU._replace(class_id="030200", names=("gpu0",)),
+        GPU._replace(address="0000:18:00.0", class_id="020000", names=("near",)),
+        PCIFunction("0000:98:00.0", class_id="020700", numa_node=0, root="pci0000:97", names=("far",)),
+        PCIFunction("0000:99:00.0", class_id="010802", numa_node=0, root="pci0000:97", names=("disk",)),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "others", "expected"),
+    [
+        (("gpu0",), {"v.com/port": ("near",)}, "near"),
+        (("gpu0",), {"v.com/port": ("far", "near")}, "near"),
+        (("gpu0",), {"v.com/port": ("far",)}, "far"),
+        (("gpu0",), {"v.com/port": ("far",), "v.com/sriov_eth": ("gone",)}, "unknown"),
+        (("gpu0", "gone"), {"v.com/port": ("near",)}, "unknown"),
+        (("gone",), {"v.com/port": ("near",)}, "unknown"),
+        (("gpu0",), {"v.com/disk": ("disk",)}, None),
+        (("gpu0",), {"technical.com/disk": ("gone",)}, None),
+    ],
+)
+def test_a_gpu_is_on_the_rail_of_a_nic_below_its_switch(
+    gpus: tuple[str, ...], others: dict[str, tuple[str, ...]], expected: str | None
+) -> None:
+    machine = load_machine("figure-1").machine._replace(hardware=SWITCHED)
+    every = {"v.com/gpu": gpus, **others}
+    held = tuple([HeldDevices(name, ids, {0: len(ids)}, 1) for name, ids in every.items()])
+    assert rail(machine, Holding(None, held, ())) == expected

@@ -374,3 +374,12 @@ def test_a_terminal_without_the_signs_gets_others() -> None:
     assert (done.status, done.err) == (1, "")
     assert "0 of 1" in done.out
     assert "0 of 1 x" in done.out
+
+
+@pytest.mark.parametrize("command", ["admit", "explain"])
+def test_fail_on_rail_is_no_where_nobody_knows_the_switches(command: str) -> None:
+    pod = ("docs/examples/gpu-nic.yaml", "-m", "hgx-h100", "--policy", "best-effort")
+    assert numalign(command, *pod, "--fail-on", "unaligned").status == 0
+    done = numalign(command, *pod, "--fail-on", "rail")
+    assert done.status == 1
+    assert "warning: rank: container train holds a GPU and a NIC, and the PCI switch of one is unknown\n" in done.err

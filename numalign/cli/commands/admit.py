@@ -26,7 +26,7 @@ from numalign.cli.view import Output, View, answering, faces_of, late_imports, p
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
-from numalign.results.verdict import FailOn, claims_fail, fails
+from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.admit import admit, gangs_of
 from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, SinceRequest
@@ -131,6 +131,7 @@ def command(
             written = files.enter_context(kept.keeping(result.session))
         about_claims = result.claims.notices if result.claims is not None else ()
         notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
+        notices += rail_notices(result.pods, on.setup.machine, fail_on)
         with answering(files):
             tell((*(() if node or state else default_policy(on, kubelet)), *notices))
             if not (quiet or pods.names) and (said := _since(since, faces)):
@@ -140,7 +141,8 @@ def command(
                 show(VIEW, shown, output)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
-    no = any(fails(pod, fail_on, result.claims) for pod in result.pods) or claims_fail(result.claims, fail_on)
+    refused = any(fails(pod, fail_on, on.setup.machine, result.claims) for pod in result.pods)
+    no = refused or claims_fail(result.claims, fail_on)
     return report(up.broken, ExitStatus.NO if no else ExitStatus.DONE)
 
 

@@ -34,7 +34,7 @@ from numalign.render.text.changes import Advice
 from numalign.render.text.reasons import field_text, stale_files
 from numalign.results.compare import Scene
 from numalign.results.explain import ExplainedPod, ExplainResult
-from numalign.results.verdict import FailOn, claims_fail, fails
+from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.explain import as_asked, explain, gone
 from numalign.tasks.place import find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, MachineName, NodeName, PodsRequest, WhatIfRequest
@@ -150,6 +150,8 @@ def command(
         raise
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
+    on = result.setup.machine
+    notices += rail_notices([one.pod for one in result.pods], on, fail_on)
     differs, blocks = _difference(result)
     told = () if blocks and {"document", "wide"} & set(faces_of(VIEW, output)) else differs
     tell((*(() if node else default_policy(settings[0], kubelet)), *told, *notices))
@@ -158,7 +160,7 @@ def command(
         there = (*here.pods, *as_asked(given, what_if).beside)
         told = (*differs, *notices)
         show(VIEW, Shown(result, settings[0].origin, advice, notices=told, differs=blocks, there=there), output)
-    refused = differs or any(fails(one.pod, fail_on, result.claims) for one in result.pods)
+    refused = differs or any(fails(one.pod, fail_on, on, result.claims) for one in result.pods)
     if result.fatal:
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = refused or claims_fail(result.claims, fail_on)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.text.in_brief import NOT_ALIGNED, Brief, briefs
-from numalign.results.verdict import FailOn, fails, pinned_by_claims, pod_claims_fail
+from numalign.results.verdict import FailOn, fails, pinned_by_claims, pod_claims_fail, rail_notices
 from numalign.worlds.at_fault import field_at_fault
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ Places = Callable[[Iterable[Sequence[str]]], Iterable[tuple[str | None, list[int
 
 NOT_ALLOCATED = "ClaimsNotAllocated"
 """Title of a pod whose claims have no devices on this node."""
+RAIL = "NoCommonSwitch"
+"""Title of a container whose GPU and NIC share no PCI switch, or of which nobody knows."""
 
 
 def admit_checks(
@@ -39,13 +41,15 @@ def admit_checks(
     held = {(pod.namespace, pod.pod): pod for pod in (result.claims.pods if result.claims is not None else ())}
     found: list[list[tuple[Problem, str]]] = []
     for number, (pod, asked) in enumerate(zip(result.pods, pods, strict=False)):  # none after one that is fatal
-        told, failed = explained.get(number), fails(pod, fail_on, result.claims)
+        told, failed = explained.get(number), fails(pod, fail_on, result.setup.machine, result.claims)
         pinned = pinned_by_claims(pod, result.claims)
         problems = [
             (_problem(one, failed), field_at_fault(asked, pod, told, one.container))
             for one in briefs(pod, told, result.setup)
             if not (pod.admitted and one.container in pinned)
         ]
+        rails = rail_notices((pod,), result.setup.machine, fail_on)
+        problems += [(Problem("error", RAIL, one.message, fails=True), "") for one in rails]
         claims = held.get((pod.namespace, pod.name))
         about = _about_claims(claims, pod_claims_fail(claims, fail_on)) if claims is not None else ()
         found.append([*problems, *((problem, "") for problem in about)])

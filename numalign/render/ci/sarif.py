@@ -117,6 +117,11 @@ _ADMISSION: Final[Mapping[str, RuleText]] = {
         "its CPUs, devices and memory are on more NUMA nodes than they need, or are not pinned at all",
         "`numalign compare` shows which policy, scope or option aligns it; `numalign lint` what its manifest lacks",
     ),
+    "NoCommonSwitch": RuleText(
+        "A GPU of a container shares no PCI switch with a NIC of the container, or nobody knows",
+        "what passes between them crosses the CPU's root complex, at a part of the bandwidth",
+        "request GPUs and NICs so that each GPU can have a NIC of its switch",
+    ),
     "panic": RuleText("The kubelet would crash", "it comes up again and meets the same pod", _EXPLAIN),
     "hang": RuleText("The kubelet would not come back", "it admits no further pod until it is restarted", _EXPLAIN),
     "NotAsExpected": RuleText(

@@ -10,6 +10,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
 
 if TYPE_CHECKING:
+    from numalign.analysis.closeness import Neighbours
     from numalign.analysis.holding import Holding
     from numalign.analysis.placed import Nearby
     from numalign.errors import Notice
@@ -105,6 +106,7 @@ def pod_json(pod: PodResult) -> Data:
                 **holding_json(container.holding),
                 "aligned": container.aligned,
                 "alignment": alignment_json(container, pod.qos),
+                **({"closeness": closeness_json(container.neighbours)} if container.neighbours else {}),
             }
             for container in pod.containers
         ],
@@ -112,6 +114,20 @@ def pod_json(pod: PodResult) -> Data:
         "missing": list(pod.missing),
         "sharedPool": cpus_json(pod.shared_pool),
     }
+
+
+def closeness_json(pairs: Sequence[Neighbours]) -> list[Data]:
+    """Write how close devices are on the PCI bus, each with the nearest of another resource."""
+    return [
+        {
+            "resource": pair.resource,
+            "device": pair.device,
+            "otherResource": pair.other_resource,
+            "otherDevice": pair.other_device,
+            "closeness": pair.closeness,
+        }
+        for pair in pairs
+    ]
 
 
 def alignment_json(container: ContainerResult, qos: QoS) -> Data:
