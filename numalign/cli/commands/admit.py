@@ -141,9 +141,13 @@ def command(
                 show(VIEW, shown, output)
     if result.fatal:
         return report(up.broken, ExitStatus.KUBELET_FAILS)
-    refused = any(fails(pod, fail_on, on.setup.machine, result.claims) for pod in result.pods)
-    no = refused or claims_fail(result.claims, fail_on)
-    return report(up.broken, ExitStatus.NO if no else ExitStatus.DONE)
+    return report(up.broken, _status(result, fail_on))
+
+
+def _status(result: AdmitResult, fail_on: FailOn) -> ExitStatus:
+    """Say whether the answer is no."""
+    refused = any(fails(pod, fail_on, result.setup.machine, result.claims) for pod in result.pods)
+    return ExitStatus.NO if refused or claims_fail(result.claims, fail_on) else ExitStatus.DONE
 
 
 def _claims(
