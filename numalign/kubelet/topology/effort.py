@@ -18,6 +18,8 @@ from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.model.words import counted, duration
 from numalign.values import NamedTuple
 
+SINGLE_NUMA_NODE: Final = "single-numa-node"
+
 SECONDS_PER_SET: Final = 0.5e-6
 """What the kubelet takes to try one set, compiled and without logging: 2.8 s for 2^22 sets on a loaded machine."""
 SECONDS_PER_COMBINATION: Final = 0.25e-6
@@ -60,10 +62,11 @@ def all_sets(nodes: int) -> int:
     return (1 << nodes) - 1
 
 
-def may_be_slow(answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> bool:
-    """Tell whether a decision may take a second: where every set is a hint, it is the product of all."""
-    opinions, sets = sum(map(len, answers)), all_sets(numa.full.bit_count())
-    return Effort(sets * opinions, sets**opinions).seconds >= SLOW
+def may_be_slow(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> bool:
+    """Tell whether a decision may take a second, if every set that it keeps (7) were a hint of each resource."""
+    opinions, nodes = sum(map(len, answers)), numa.full.bit_count()
+    kept = nodes if policy == SINGLE_NUMA_NODE else all_sets(nodes)
+    return Effort(all_sets(nodes) * opinions, kept**opinions).seconds >= SLOW
 
 
 def endure(effort: Effort, before: float = 0.0) -> Effort:
@@ -83,7 +86,7 @@ def endure(effort: Effort, before: float = 0.0) -> Effort:
 
 def combinations(policy: str, lists: Iterable[Hints], numa: NUMAInfo) -> int:
     """Count the combinations that the merge walks, after `single-numa-node` dropped hints that cannot win (7)."""
-    single = [1 << node for node in numa.nodes] if policy == "single-numa-node" else None
+    single = [1 << node for node in numa.nodes] if policy == SINGLE_NUMA_NODE else None
     return prod(_number(hints, single) for hints in lists)
 
 

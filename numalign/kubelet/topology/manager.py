@@ -149,7 +149,7 @@ def decide(
         name = container.name
         answers = tuple([provider.container_hints(of, held, pod, container) for (provider, of), held in asked])
     effort = NO_EFFORT
-    if may_be_slow(answers, manager.numa):
+    if may_be_slow(manager.policy, answers, manager.numa):
         asked = zip(manager.providers, state.states, strict=True)
         sets = sum([provider.sets_tried(of, held, pod, container) for (provider, of), held in asked])
         lists = [hints for answer in answers for hints in answer.values()]
