@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from numalign.errors import Notice
 from numalign.kubelet.config import KubeletConfig
@@ -11,6 +11,10 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.analysis.config.systems import Ground
     from numalign.sources.kubelet.performance_profile import Pages
+
+
+API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
+KIND: Final = "KubeletConfiguration"
 
 
 class Loaded(NamedTuple):

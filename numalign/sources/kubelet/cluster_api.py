@@ -10,13 +10,12 @@ from typing import Final
 
 from numalign.analysis.config.systems import AL2, FLAGS, KUBEADM, KUBELET, SOME_FLAGS, Fields, eks
 from numalign.errors import InputError, Notice
+from numalign.sources.kubelet import KIND
 from numalign.sources.kubelet.aws import node_config
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.found import Found, elements, inside, joined, mapping, words
 from numalign.sources.text.yaml import Document, load_documents
 
-API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
-KIND: Final = "KubeletConfiguration"
 _PATHS: Final = {
     "KubeadmConfig": ("spec",),
     "KubeadmConfigTemplate": ("spec.template.spec",),

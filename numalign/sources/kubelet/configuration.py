@@ -21,8 +21,7 @@ from numalign.model import quantity
 from numalign.model.gotext import number_text
 from numalign.model.path import child
 from numalign.model.quantity import QuantityError
-from numalign.sources.kubelet import Loaded
-from numalign.sources.kubelet.cluster_api import KIND
+from numalign.sources.kubelet import KIND, Loaded
 from numalign.sources.kubelet.found import NO_INFLUENCE, Found, Where, expanded, joined, overlaid
 from numalign.sources.text.yaml import MAX_INPUT
 from numalign.store.reading import reading

@@ -13,8 +13,7 @@ from typing import Final
 from numalign.analysis.config.systems import FLAGS, KUBEADM, MICROSHIFT, OPENSHIFT, Fields, openshift
 from numalign.errors import InputError
 from numalign.model.path import child
-from numalign.sources.kubelet import aws, cluster_api, distributions, managed
-from numalign.sources.kubelet.cluster_api import API_VERSION, KIND
+from numalign.sources.kubelet import API_VERSION, KIND, aws, cluster_api, distributions, managed
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.found import Found, below, elements, inside, is_field, mapping, not_taken, words
 from numalign.sources.kubelet.performance_profile import from_profile
