@@ -413,7 +413,7 @@ fail_on_option: Decorator = flag(
     default="rejected",
     show_default=True,
     metavar="WHAT",
-    help="exit 1 on: rejected, unaligned, rail, impossible, nothing",
+    help="exit 1: rejected, unaligned, rail, impossible, nothing",
 )
 quiet_option: Decorator = flag("-q", "--quiet", count=True, help="hide results and notes; -qq hides warnings too")
 

@@ -92,7 +92,7 @@ VIEW = View[Shown](
     default=FAIL_ON[0],
     show_default=True,
     metavar="WHAT",
-    help="exit 1 on: unaligned, rejected, impossible, nothing",
+    help="exit 1: unaligned, rejected, impossible, nothing",
 )
 @machine_option(without="none")
 @kubelet_options

@@ -66,7 +66,7 @@ PROCESS_VIEW = View[ProcessResult](
     default="drifted",
     show_default=True,
     metavar="WHAT",
-    help=f"exit 1 on: {', '.join(FAILING)}",
+    help=f"exit 1: {', '.join(FAILING)}",
 )
 @output_option(VIEW)
 @quiet_option
