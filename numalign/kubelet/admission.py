@@ -18,10 +18,10 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.fit import check as fit
 from numalign.kubelet.fit.check import FitResult, NodeView
-from numalign.kubelet.inferred import inferred
 from numalign.kubelet.memory.state import STATIC, overdrawn_tables
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.table import is_published
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology import manager
 from numalign.kubelet.topology.effort import SLOW, Effort
@@ -119,7 +119,11 @@ def admit(session: Session, pod: Pod) -> Outcome:
     pod, demand = node.read_pod(pod)
     after, result = twin.admit(node, session.state, demand)
     found = partial(Outcome, pod=pod, demand=demand, result=result, before=session, after=after)
-    unsure = (*_slow(node, pod, demand, result), *inferred(node, session.state, after, pod, demand, result))
+    unsure = tuple(_slow(node, pod, demand, result))
+    if is_published(node.kubelet.version):
+        from numalign.kubelet.inferred import inferred
+
+        unsure += tuple(inferred(node, session.state, after, pod, demand, result))
     if not result.admit:
         then = session._replace(state=twin.collect(node, after))
         return found(fit=None, then=then, notices=(*_fatal(result, pod), *unsure))

@@ -14,7 +14,6 @@ from numalign.kubelet.cpu.manager import distribute_once
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.releases.table import is_published
 from numalign.model.pod import Pod
 
 CODE = "inferred"
@@ -23,7 +22,7 @@ CODE = "inferred"
 def inferred(
     node: Node, before: NodeState, after: NodeState, pod: Pod, demand: PodDemand, result: AdmitResult
 ) -> Iterator[Notice]:
-    """Warn where a decision rests on such a rule.
+    """Warn where a decision of a release that is known from published changes alone rests on such a rule.
 
     Args:
         node: the node.
@@ -34,8 +33,6 @@ def inferred(
         result: the decision.
     """
     release = version_text(node.kubelet.version)
-    if not is_published(node.kubelet.version):
-        return
     if pod.is_static and pod.level is not None:
         text = (
             f"that kubelet {release} fills in no pod-level defaults of a static pod is concluded, not stated anywhere"

@@ -16,20 +16,23 @@ SELDOM = {
     "numalign.kubelet.cpu.distributed",
     "numalign.kubelet.cpu.pod_level",
     "numalign.kubelet.fit.preemption",
+    "numalign.kubelet.inferred",
     "numalign.kubelet.memory.pod_level",
     "numalign.kubelet.memory.reserved",
     "numalign.kubelet.memory.start",
     "numalign.kubelet.start.feature_gates",
+    "numalign.kubelet.releases.since_1_37",
     "numalign.kubelet.releases.until_1_31",
     "numalign.kubelet.topology.merge.best_set",
     "numalign.kubelet.topology.merge.limits",
+    "numalign.model.apiserver.validation_placing",
     "numalign.notices",
     "numalign.sources.kubelet.configuration",
     "numalign.sources.pods.counts",
     "numalign.sources.pods.templates",
 }
 """What few pods, machines or configurations need."""
-MAX_MODULES = 124
+MAX_MODULES = 121
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

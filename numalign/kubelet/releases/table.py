@@ -14,7 +14,6 @@ from numalign.errors import InputError
 from numalign.kubelet.releases import EXACT, NEWEST, OLDEST, PUBLISHED
 from numalign.kubelet.releases.release import OPTIONS, Change, Kubelet, Version, version_text
 from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
-from numalign.kubelet.releases.since_1_37 import PUBLISHED_CHANGES
 from numalign.kubelet.releases.v1_32 import V1_32
 
 
@@ -22,7 +21,14 @@ def all_changes() -> tuple[Change, ...]:
     """List every change since the first kubelet, oldest first."""
     from numalign.kubelet.releases.until_1_31 import CHANGES
 
-    return CHANGES + NEWER_CHANGES + PUBLISHED_CHANGES
+    return CHANGES + _later_changes()
+
+
+def _later_changes() -> tuple[Change, ...]:
+    """List the changes since the first release that was recorded."""
+    from numalign.kubelet.releases.since_1_37 import PUBLISHED_CHANGES
+
+    return NEWER_CHANGES + PUBLISHED_CHANGES
 
 
 def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet:
@@ -38,7 +44,7 @@ def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet
 def kubelet(version: Version) -> Kubelet:
     """Return the kubelet of a release from `OLDEST` to `PUBLISHED`."""
     if version >= EXACT:
-        return fold(V1_32, version, NEWER_CHANGES + PUBLISHED_CHANGES)
+        return fold(V1_32, version, _later_changes() if version > NEWEST else NEWER_CHANGES)
     return without(version, ())
 
 

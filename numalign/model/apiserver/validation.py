@@ -12,7 +12,6 @@ from typing import Final
 from numalign.model.apiserver import amount, amounts
 from numalign.model.apiserver.defaulting import containers_of
 from numalign.model.apiserver.types import Problem, misfits
-from numalign.model.apiserver.validation_placing import is_key, labels, placing
 from numalign.model.path import child, shown
 from numalign.model.pod import Container, Manifest
 from numalign.model.quantity import NANO, Quantity, QuantityError, canonical, parse
@@ -39,7 +38,7 @@ def validate(manifest: Manifest, *, named: bool = True) -> tuple[Problem, ...]:
     if problems:
         return problems
     spec = manifest["spec"]
-    return (*_names(manifest, named), *_pod(spec), *_containers(spec), *_claims(spec), *placing(spec))
+    return (*_names(manifest, named), *_pod(spec), *_containers(spec), *_claims(spec), *_placing(spec))
 
 
 # Names
@@ -57,18 +56,25 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
         yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
     if metadata.get("namespace") and named and not is_label(metadata["namespace"]):
         yield Problem("metadata.namespace", f"{shown(metadata['namespace'])} is no name: {_LABEL_RULE}")
-    yield from labels(metadata.get("labels") or {}, "metadata.labels")
-    for key in metadata.get("annotations") or {}:
-        if not is_key(key.lower()):
-            yield Problem(
-                child("metadata.annotations", key),
-                f"{shown(key)} is not an annotation key: expected NAME or DOMAIN/NAME",
-            )
+    if metadata.get("labels") or metadata.get("annotations"):
+        from numalign.model.apiserver.validation_placing import annotation_keys, labels
+
+        yield from labels(metadata.get("labels") or {}, "metadata.labels")
+        yield from annotation_keys(metadata.get("annotations") or {})
     given = (manifest.get("status") or {}).get("qosClass")
     if given and given not in ("Guaranteed", "Burstable", "BestEffort"):
         yield Problem("status.qosClass", f"expected Guaranteed, Burstable or BestEffort, got {shown(given)}")
 
 
+_PLACING: Final = [
+    "nodeSelector",
+    "nodeName",
+    "tolerations",
+    "affinity",
+    "topologySpreadConstraints",
+    "schedulingGates",
+]
+"""Fields of a pod that `validation_placing` looks at."""
 _LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and ends alphanumeric"
 
 
@@ -109,6 +115,13 @@ def _claims(spec: Manifest) -> Iterator[Problem]:
         from numalign.model.apiserver.validation_pod_level import claims
 
         yield from claims(spec)
+
+
+def _placing(spec: Manifest) -> Iterator[Problem]:
+    if any(spec.get(field) for field in _PLACING):
+        from numalign.model.apiserver.validation_placing import placing
+
+        yield from placing(spec)
 
 
 # Containers

@@ -42,6 +42,14 @@ def is_key(key: str) -> bool:
     return is_qualified(name) and (not slash or is_subdomain(prefix))
 
 
+def annotation_keys(written: Iterable[str]) -> Iterator[Problem]:
+    """Yield keys of annotations that are none."""
+    for key in written:
+        if not is_key(key.lower()):
+            text = f"{shown(key)} is not an annotation key: expected NAME or DOMAIN/NAME"
+            yield Problem(child("metadata.annotations", key), text)
+
+
 def labels(written: Mapping[str, str], path: str) -> Iterator[Problem]:
     """Yield keys and values of labels that are none."""
     for key, value in written.items():
