@@ -37,11 +37,22 @@ def _fields(head: str, indent: int = 0, *, above: Sequence[str] = (), but: Seque
     return lines
 
 
+def _settings(suggestion: Suggestion) -> Iterator[tuple[str, str, Any]]:
+    """Yield what is suggested: the field of ours, its name in a KubeletConfiguration, the value."""
+    for field, name in FIELD_NAMES.items():
+        value = getattr(suggestion.config, field)
+        if field in suggestion.reasons and value is not None:
+            yield field, name, value
+
+
 def _reasons(suggestion: Suggestion) -> Iterator[str]:
     """Yield comments for a file whose lines cannot have one each."""
-    for field, name in FIELD_NAMES.items():
-        if field in suggestion.reasons and getattr(suggestion.config, field) is not None:
-            yield f"# {name}: {suggestion.reasons[field]}"
+    return (f"# {name}: {suggestion.reasons[field]}" for field, name, _ in _settings(suggestion))
+
+
+def _lines(suggestion: Suggestion, keep: Callable[[str], bool]) -> list[str]:
+    """Write fields of a KubeletConfiguration, of those names that are to be kept."""
+    return [line for field, name, value in _settings(suggestion) if keep(name) for line in yaml_lines(field, value)]
 
 
 _FLAG_NAMES: Final = {"reserved_system_cpus": "reserved-cpus"}
@@ -49,17 +60,15 @@ _FLAG_NAMES: Final = {"reserved_system_cpus": "reserved-cpus"}
 
 def _flags(suggestion: Suggestion) -> Iterator[tuple[str, str]]:
     """Yield the settings as flags of the kubelet; a map is named as a whole, for a flag replaces it."""
-    for field in FIELD_NAMES:
-        value = getattr(suggestion.config, field)
-        if field in suggestion.reasons and value is not None:
-            sign = "<" if field == "eviction_hard" else "="
-            if isinstance(value, Mapping):
-                text = ",".join(f"{key}{sign}{one}" for key, one in value.items())
-            elif isinstance(value, tuple):
-                text = ";".join(map(_reserved_text, value))
-            else:
-                text = str(value)
-            yield _FLAG_NAMES.get(field, field.replace("_", "-")), text
+    for field, _, value in _settings(suggestion):
+        sign = "<" if field == "eviction_hard" else "="
+        if isinstance(value, Mapping):
+            text = ",".join(f"{key}{sign}{one}" for key, one in value.items())
+        elif isinstance(value, tuple):
+            text = ";".join(map(_reserved_text, value))
+        else:
+            text = str(value)
+        yield _FLAG_NAMES.get(field, field.replace("_", "-")), text
 
 
 def _reserved_text(element: MemoryReservation) -> str:
@@ -178,8 +187,7 @@ def _karpenter(family: str, alias: str, data: Callable[[Suggestion], list[str]])
     """Make the writer of an EC2NodeClass: reservations where Karpenter plans with them, the rest in user data."""
 
     def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
-        own = [field for field, name in FIELD_NAMES.items() if name in KARPENTER.names and field in suggestion.reasons]
-        kubelet = [line for field in own for line in yaml_lines(field, getattr(suggestion.config, field))]
+        kubelet = _lines(suggestion, lambda name: name in KARPENTER.names)
         return [
             suggestion_head(machine.name),
             *_reasons(suggestion),
@@ -196,29 +204,15 @@ _NODE_CONFIG: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec
 
 
 def _node_config(suggestion: Suggestion) -> list[str]:
-    fields = [
-        line
-        for field, name in FIELD_NAMES.items()
-        if field in suggestion.reasons and name not in KARPENTER.names and getattr(suggestion.config, field) is not None
-        for line in yaml_lines(field, getattr(suggestion.config, field))
-    ]
+    fields = _lines(suggestion, lambda name: name not in KARPENTER.names)
     return [*_NODE_CONFIG.splitlines(), *(f"      {line}" for line in fields)]
 
 
 def _kubespray(suggestion: Suggestion, machine: Machine) -> list[str]:
     """Write variables of kubespray, and what has none in `kubelet_config_extra_args`."""
     named = _nested(suggestion, "kubespray", KUBESPRAY_NAMES)
-    rest = {
-        name
-        for name in FIELD_NAMES.values()
-        if name not in {path.partition(".")[0] for path in KUBESPRAY_NAMES.values()}
-    }
-    extra = [
-        line
-        for field, name in FIELD_NAMES.items()
-        if name in rest and field in suggestion.reasons and getattr(suggestion.config, field) is not None
-        for line in yaml_lines(field, getattr(suggestion.config, field))
-    ]
+    variables = {path.partition(".")[0] for path in KUBESPRAY_NAMES.values()}
+    extra = _lines(suggestion, lambda name: name not in variables)
     return [
         suggestion_head(machine.name),
         *_reasons(suggestion),
@@ -242,11 +236,7 @@ def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
     rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
     return [
         suggestion_head(machine.name),
-        *(
-            f"# {name}: {suggestion.reasons[field]}"
-            for field, name in FIELD_NAMES.items()
-            if field in suggestion.reasons
-        ),
+        *_reasons(suggestion),
         "apiVersion: performance.openshift.io/v2",
         "kind: PerformanceProfile",
         "metadata:",
