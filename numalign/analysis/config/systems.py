@@ -1,6 +1,6 @@
 """Clouds and distributions: what each writes below the settings that people give, and what it takes of these.
 
-A row for each; docs/rules/clouds.md has the sources. Reading their files is `sources.clouds`, writing them
+A row for each; docs/rules/clouds.md has the sources. Reading their files is `sources.kubelet`, writing them
 `render.text.config_files`.
 """
 
@@ -286,7 +286,7 @@ FLAGS: Final = System("", _flags_alone)
 SOME_FLAGS: Final = System("", _config_not_read)
 """Flags over a file that was not read."""
 NODECONFIG: Final = System("EKS", eks)
-AL2: Final = System("EKS AL2", partial(eks, cgroups=True))
+AL2: Final = System("EKS AL2", eks)
 KARPENTER: Final = System(
     "Karpenter",
     _plain,

@@ -107,7 +107,8 @@ def as_wide(one: facts.AsWide) -> str:
         return f"Above {one.above} CPUs the kubelet counts {one.width} NUMA nodes, as {like} {need}."
     most = readable_text(one.resource, one.most * NANO, down=True)
     has = f"{most} CPUs" if one.resource == CPU else f"{most} {one.resource}"
-    return f"A NUMA node has at most {has}; more needs {one.width} NUMA nodes, as {like} does."
+    do = "do" if len(one.like) > 1 else "does"
+    return f"A NUMA node has at most {has}; more needs {one.width} NUMA nodes, as {like} {do}."
 
 
 def then_together(one: facts.ThenTogether) -> str:
