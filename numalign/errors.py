@@ -71,6 +71,10 @@ class StartError(NumalignError):
     exit_status = ExitStatus.KUBELET_FAILS
 
 
+class StartPanicError(StartError):
+    """The kubelet crashes at its start."""
+
+
 class CrashError(StartError):
     """The kubelet would crash, or never come back, at a pod that comes before those asked about (exit status 4).
 

@@ -195,10 +195,10 @@ def _settings(
     if facts.settings is None:
         text = "no kubelet configuration found: policies come from its state files and from flags"
         return _guessed(facts, machine), False, (Notice("node-settings-unknown", text, facts.origin),)
-    from numalign.sources.kubelet import configuration
+    from numalign.sources.kubelet.fields import read_fields
     from numalign.sources.kubelet.flags import apply_flags
 
-    loaded = configuration.from_data(facts.settings.fields, facts.settings.origin)
+    loaded = read_fields(facts.settings.fields, facts.settings.origin)
     return apply_flags(loaded.config, facts.settings.flags), True, loaded.warnings
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
-from numalign.errors import StartError
+from numalign.errors import StartError, StartPanicError
 from numalign.kubelet import node as twin
 from numalign.kubelet.memory.state import machine_state
-from numalign.kubelet.start.feature_gates import StartPanicError
 from numalign.results.replay import FinalState, PodPart, ReplayedContainer, ReplayResult, StepResult
 
 if TYPE_CHECKING:
@@ -48,7 +47,8 @@ class _Run:
         self.names: dict[str, str] = {}
         self._pods: dict[str, tuple[Pod, PodDemand]] = {}
         self._hints: dict[str, Mapping[str, TopologyHint]] = {}
-        self._running: set[tuple[str, str]] = set()
+        self._started: set[str] = set()
+        """UIDs of pods whose containers run."""
         self._written = self.state.device
         """What the device file says: it is written when a container gets devices, and only then (41)."""
         self.ended = False
@@ -82,12 +82,12 @@ class _Run:
         errors: Mapping[str, str] = {}
         if step.op == "remove":
             self.state = twin.remove(self.node, self.state, uid)
-            self._running = {one for one in self._running if one[0] != uid}
+            self._started.discard(uid)
         else:
             self.state, errors = twin.start_containers(self.node, self.state, uid)
             self._write_devices(uid)
-            if demand is not None and uid in self.state.pods:
-                self._running |= {(uid, one.name) for one in demand.containers if one.kind != "init"}
+            if uid in self.state.pods:
+                self._started.add(uid)
         self.done.append(StepResult(_shared_pool(self.node, self.state), start_errors=errors))
 
     def _write_devices(self, uid: str) -> None:
@@ -105,12 +105,19 @@ class _Run:
             setup = setup._replace(machine=setup.machine._replace(devices=how.devices))
         active = [self._pods[name] for name in how.readmit if name in self._pods]
         pods = [pod for pod, demand in active if demand.uid in self.state.pods]
-        self._running = set() if how.reboot else self._running
+        if how.reboot:
+            self._started.clear()
+        running = {
+            (uid, one.name)
+            for uid in self._started & self.state.pods.keys()
+            for one in self.state.pods[uid].containers
+            if one.kind != "init"
+        }
         try:
             if how.config_error:
                 raise StartError(how.config_error)
             files = self.state._replace(states=(self._written, *self.state.states[1:]))
-            again = restart(setup, self.node, files, pods, registered=how.registered, running=self._running)
+            again = restart(setup, self.node, files, pods, registered=how.registered, running=running)
         except StartError as error:
             self.done.append(StepResult(None, start_error=error.message))
             self.ended = True
@@ -124,7 +131,7 @@ class _Run:
             self._hints[one.demand.uid] = one.result.hints
             come.append((one.pod.name, _admission(self.node, one.after, one.demand, one.pod.qos, one.result)))
             self.ended = self.ended or one.result.stage == "panic"
-        self._running = {one for one in self._running if one[0] in self.state.pods}
+        self._started &= self.state.pods.keys()
         self.done.append(StepResult(_shared_pool(self.node, self.state), readmitted=tuple(come)))
         return True
 

@@ -258,6 +258,7 @@ def load_config(
         base, config = "kubelet", given
     elif request.config is not None or request.config_dir is not None or machine.kubelet is not None:
         from numalign.sources.kubelet import configuration as kubelet_file
+        from numalign.sources.kubelet.fields import read_fields
 
         base = "kubelet"
         if request.config is not None:
@@ -265,7 +266,7 @@ def load_config(
         elif request.config_dir is not None:
             raise InputError("--config-dir requires --kubelet-config; fix: add --kubelet-config")
         else:
-            loaded = kubelet_file.from_data(machine.kubelet or {}, f"{origin}: kubelet")
+            loaded = read_fields(machine.kubelet or {}, f"{origin}: kubelet")
         config, notices = loaded.config, loaded.warnings
         if loaded.ground is not None and request.config is not None:
             loaded = loaded._replace(ground=loaded.ground.beside(request.settings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from numalign.errors import StartError
+from numalign.errors import StartPanicError
 from numalign.kubelet.releases import NEWEST
 from numalign.kubelet.releases.release import Gate, Kubelet, Version, switched
 from numalign.kubelet.releases.table import known_kubelets
@@ -20,10 +20,6 @@ _CERTAIN: tuple[Version, Version] = ((1, 33), NEWEST)
 """In these releases a name that stands nowhere is no gate."""
 _NEEDS_SINCE: Version = (1, 35)
 """From here on the kubelet checks the gates that others need."""
-
-
-class StartPanicError(StartError):
-    """The kubelet crashes at its start."""
 
 
 def check_feature_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> None:

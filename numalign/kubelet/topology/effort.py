@@ -13,7 +13,7 @@ from math import prod
 from typing import Final
 
 from numalign.kubelet.errors import KubeletHangError
-from numalign.kubelet.topology.hints import HintFamily, HintList, Hints, MaskSet, ProviderAnswer
+from numalign.kubelet.topology.hints import AtLeast, HintFamily, HintList, Hints, MaskSet, ProviderAnswer
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.model.words import counted, duration
 from numalign.values import NamedTuple
@@ -29,6 +29,9 @@ SLOW: Final = 1.0
 """From so many seconds on an admission is slow."""
 HANGS: Final = 60.0
 """From so many seconds on it counts as a hang."""
+
+QUICK: Final = 20
+"""Resources times NUMA nodes up to which no decision takes a second: 2^20 sets, and as many combinations."""
 
 MAX_STATES: Final = 20_000
 """Of how many kinds the sets of some nodes may be for the fitting ones to be counted; of more all are."""
@@ -65,6 +68,8 @@ def all_sets(nodes: int) -> int:
 def may_be_slow(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> bool:
     """Tell whether a decision may take a second, if every set that it keeps (7) were a hint of each resource."""
     opinions, nodes = sum(map(len, answers)), numa.full.bit_count()
+    if opinions * nodes <= QUICK:
+        return False
     kept = nodes if policy == SINGLE_NUMA_NODE else all_sets(nodes)
     return Effort(all_sets(nodes) * opinions, kept**opinions).seconds >= SLOW
 
@@ -106,6 +111,8 @@ def _members(mask_set: MaskSet) -> int:
     """Count the masks of a set, node by node: nodes that have as much lead to the same few states."""
     if not mask_set.conditions and mask_set.required == mask_set.nodes:
         return 1
+    if len(mask_set.conditions) == 1 and not mask_set.conditions[0].spans and not mask_set.touched:
+        return _members_with(mask_set, *mask_set.conditions)
     from numalign.kubelet.topology.merge.limits import in_every_set
 
     order = [node for node in range(mask_set.nodes.bit_length()) if mask_set.nodes >> node & 1]
@@ -122,3 +129,21 @@ def _members(mask_set: MaskSet) -> int:
             return all_sets(len(order))
     whole = sum(ways for (lacks, hit), ways in states.items() if not any(lacks) and not search.touched & ~hit)
     return whole - (not any(search.needs) and not mask_set.required and not search.touched)
+
+
+def _members_with(mask_set: MaskSet, condition: AtLeast) -> int:
+    """Count the masks of a set whose nodes need to have enough of one thing only."""
+    need = max(0, condition.need)
+    ways = {0: 1}
+    for node in range(mask_set.nodes.bit_length()):
+        if not mask_set.nodes >> node & 1:
+            continue
+        weight = condition.weights[node] if node < len(condition.weights) else 0
+        after = {} if mask_set.required >> node & 1 else ways.copy()
+        for has, number in ways.items():
+            enough = min(has + weight, need)
+            after[enough] = after.get(enough, 0) + number
+        if len(after) > MAX_STATES:
+            return all_sets(mask_set.nodes.bit_count())
+        ways = after
+    return ways.get(need, 0) - (not need and not mask_set.required)

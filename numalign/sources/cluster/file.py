@@ -31,6 +31,7 @@ from numalign.sources.cluster.kubelets import (
 )
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import LoadedMachine, load_machine
 from numalign.sources.text.yaml import Document
@@ -211,10 +212,10 @@ def _setup(
             raise FieldError(here, _unquoted(error, file, "kubelet config")) from None
         ideal = False
     elif machine.kubelet is not None:
-        config, notices, *_ = configuration.from_data(machine.kubelet, f"{machine.name}: kubelet")
+        config, notices, *_ = read_fields(machine.kubelet, f"{machine.name}: kubelet")
         ideal = False
     if flags:
-        given, more, *_ = configuration.from_data(flags, dotted((*path, "kubelet")))
+        given, more, *_ = read_fields(flags, dotted((*path, "kubelet")))
         changed = {name: getattr(given, name) for name, field in FIELD_NAMES.items() if flags.get(field) is not None}
         config, notices = config._replace(**changed), (*notices, *more)
     setup = setup_of(machine, config, "ideal" if ideal else "kubelet")

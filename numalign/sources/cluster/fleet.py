@@ -42,8 +42,7 @@ from numalign.sources.cluster.nrt import is_stale
 from numalign.sources.cluster.objects import NodeRead, PodRead
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
-from numalign.sources.kubelet import configuration
-from numalign.sources.kubelet.configuration import from_data
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import load_machine
 from numalign.values import NamedTuple
 
@@ -195,7 +194,7 @@ class Building:
         """Open the kubelet of a node of which every CPU is known."""
         memory = read.capacity.get(MEMORY)
         exact = machine or with_memory(machine_of_cpus(topology), memory // NANO if memory else None)
-        settings = from_data(topology.settings, identity.name).config
+        settings = read_fields(topology.settings, identity.name).config
         changed = {field: value for field, value in settings._asdict().items() if value != getattr(_NONE, field)}
         setup = setup_of(exact._replace(kubelet_version=read.release), config._replace(**changed), "ideal")
         session = self._kubelets.open(id(topology), always(setup), identity)
@@ -277,7 +276,7 @@ def read_machines(files: Iterable[str]) -> Built:
         loaded = load_machine(os.path.join(".", file) if os.path.basename(file) == file else file)
         setup = setup_of(loaded.machine, IDEAL, "ideal")
         if loaded.machine.kubelet is not None:
-            found = configuration.from_data(loaded.machine.kubelet, f"{file}: kubelet")
+            found = read_fields(loaded.machine.kubelet, f"{file}: kubelet")
             setup = setup_of(loaded.machine, found.config, "kubelet")
             notices += found.warnings
         known = loaded.machine.node

@@ -39,7 +39,7 @@ from numalign.sources.cluster.kubelets import (
     without_judging,
 )
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
-from numalign.sources.kubelet import configuration
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import from_data as machine_from_data
 from numalign.sources.node.state import CHANGED
 from numalign.store.state_file import Document
@@ -143,7 +143,7 @@ def _placed(data: Data) -> PlacedPod:
 
 def _setup(data: Data, path: Path) -> Setup:
     machine, _ = machine_from_data(data["machine"], "machine", partial(_under, (*path, "machine")))
-    config = configuration.from_data(data["kubelet"], dotted((*path, "kubelet"))).config
+    config = read_fields(data["kubelet"], dotted((*path, "kubelet"))).config
     return setup_of(machine, config, "ideal")  # a node that runs did start, whatever it reserves
 
 

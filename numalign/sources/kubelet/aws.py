@@ -25,10 +25,9 @@ from numalign.analysis.config.systems import (
 )
 from numalign.errors import InputError, Notice
 from numalign.sources.kubelet.command_line import flags_of_words
+from numalign.sources.kubelet.fields import SETTINGS, Where
 from numalign.sources.kubelet.found import (
-    SETTINGS,
     Found,
-    Where,
     below,
     elements,
     inside,

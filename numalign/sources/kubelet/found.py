@@ -8,46 +8,11 @@ from typing import Any, Final
 
 from numalign.analysis.config.systems import KUBELET, Base, Facts, Fields, System
 from numalign.errors import Notice
-from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.path import child
+from numalign.sources.kubelet.fields import SETTINGS, Where
 from numalign.sources.kubelet.performance_profile import Pages
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
-
-Where = Callable[[str], str]
-"""Says where a field path stands: `file:line: path`."""
-SETTINGS: Final = frozenset(FIELD_NAMES.values())
-"""Fields of a KubeletConfiguration that decide something here."""
-
-
-_PASSED_OVER = """
-address allowedUnsafeSysctls apiVersion authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS
-clusterDNS clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
-containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType cpuCFSQuota
-cpuCFSQuotaPeriod cpuManagerReconcilePeriod crashLoopBackOff enableContentionProfiling
-enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers enableProfilingHandler enableServer
-enableSystemLogHandler enableSystemLogQuery enforceNodeAllocatable eventBurst eventRecordQPS
-evictionMaxPodGracePeriod evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft
-evictionSoftGracePeriod failSwapOn fileCheckFrequency hairpinMode healthzBindAddress healthzPort
-httpCheckFrequency imageGCHighThresholdPercent imageGCLowThresholdPercent imageMaximumGCAge imageMinimumGCAge
-imageServiceEndpoint iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kind kubeAPIBurst kubeAPIQPS
-kubeletCgroups logging makeIPTablesUtilChains maxOpenFiles maxParallelImagePulls memoryReservationPolicy
-memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds nodeStatusMaxImages nodeStatusReportFrequency
-nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit port protectKernelDefaults providerID
-qosReserved readOnlyPort registerNode registerWithTaints registryBurst registryPullQPS resolvConf
-rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls serverTLSBootstrap
-showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods
-staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout syncFrequency systemCgroups
-tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile tracing volumePluginDir volumeStatsAggPeriod
-imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist userNamespaces
-"""
-NO_INFLUENCE = frozenset(_PASSED_OVER.split())
-"""Fields that decide nothing numalign looks at: known, and passed over."""
-
-
-def is_field(name: str) -> bool:
-    """Tell whether a KubeletConfiguration has a field, be it one that decides nothing here."""
-    return name in SETTINGS or name in NO_INFLUENCE
 
 
 class Found(NamedTuple):

@@ -15,7 +15,8 @@ from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.sources.kubelet import API_VERSION, KIND, aws, cluster_api, distributions, managed
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.found import Found, below, elements, inside, is_field, mapping, not_taken, words
+from numalign.sources.kubelet.fields import is_field
+from numalign.sources.kubelet.found import Found, below, elements, inside, mapping, not_taken, words
 from numalign.sources.kubelet.performance_profile import from_profile
 from numalign.sources.text.yaml import Document, load_documents
 

@@ -44,8 +44,8 @@ from numalign.model.document.values import boolean, integer, list_of, map_of, te
 from numalign.model.path import FieldError, dotted, unfit
 from numalign.model.pod import NO_STATUS, Pod, PodStatus, ResizeStatus
 from numalign.model.quantity import canonical
-from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.dump import dump as dump_machine
 from numalign.sources.machine.file import from_data
 from numalign.store.state_file import Document, Kind
@@ -126,7 +126,7 @@ def _load(document: Document, path: str) -> NodeDocument:
 
 def _setup(data: Data, path: str) -> Setup:
     machine, _ = from_data(data["machine"], "state", lambda inner: f"{path}: {dotted(('machine', *inner))}")
-    loaded = configuration.from_data(data["kubelet"], f"{path}: kubelet")
+    loaded = read_fields(data["kubelet"], f"{path}: kubelet")
     if data["proposals"]:
         raise FieldError(("proposals",), "unknown key")
     try:

@@ -17,7 +17,7 @@ from numalign.model.apiserver import Known
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
-from numalign.sources.kubelet import configuration as kubelet_file
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import machine_from_scenario
 from numalign.values import NamedTuple
 
@@ -131,7 +131,7 @@ def from_data(data: Mapping[str, object]) -> Scenario:
         raise InputError(f"family: expected one of {', '.join(FAMILIES)}, got {json.dumps(family)}")
     start_error, config = "", KubeletConfig()
     try:
-        config = kubelet_file.from_data(_mapping(data, "kubelet"), "kubelet").config
+        config = read_fields(_mapping(data, "kubelet"), "kubelet").config
     except StartError as error:
         start_error = error.message
     machine = machine_from_scenario(
@@ -163,7 +163,7 @@ def _restart(step: Mapping[str, object], index: int, data: Mapping[str, object])
     config, error, devices = None, "", None
     if "kubelet" in step:
         try:
-            config = kubelet_file.from_data(_mapping(step, "kubelet"), "kubelet").config
+            config = read_fields(_mapping(step, "kubelet"), "kubelet").config
         except StartError as wrong:
             error = wrong.message
     if "devices" in step:

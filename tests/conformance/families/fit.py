@@ -9,7 +9,7 @@ from numalign.kubelet.fit.check import NodeView, check_node_fit
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import cpuset, quantity
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Taint
-from numalign.sources.kubelet.configuration import from_data
+from numalign.sources.kubelet.fields import read_fields
 from tests.conformance.versions import seen
 
 
@@ -48,7 +48,7 @@ def _computed(source: dict[str, Any]) -> dict[str, quantity.Quantity]:
     machine = source["machine"]
     devices = source.get("devices", {})
     gone = {name: 0 for name, counts in devices.items() if counts.get("gone")}
-    config = from_data(source["kubelet"], "kubelet").config
+    config = read_fields(source["kubelet"], "kubelet").config
     node = Machine(
         "node",
         (NUMANode(0, (1 << machine["cpus"]) - 1, machine["memory"], machine.get("hugepages", {})),),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.errors import StartPanicError
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import known_kubelets, kubelet
 from numalign.kubelet.start.feature_gates import (
-    StartPanicError,
     bad_gates,
     check_feature_gates,
     doubtful_gates,

@@ -10,7 +10,7 @@ from numalign.analysis.config.suggest import suggest
 from numalign.kubelet.setup import Setup
 from numalign.render.json.node import suggestion_json
 from numalign.render.json.replay import replay_json
-from numalign.sources.kubelet import configuration as kubelet_file
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
 from numalign.tasks.replay import replay
@@ -21,7 +21,7 @@ def test_a_suggested_configuration_starts(name: str) -> None:
     """What `config suggest` writes for a bundled machine starts there, and a pod is admitted or refused on it."""
     machine = load_machine(name).machine
     written = json.loads(json.dumps(suggestion_json(suggest(machine, {}))))
-    config = kubelet_file.from_data(written, name).config
+    config = read_fields(written, name).config
 
     answer = replay_json(replay(Setup(machine, config, "kubelet"), ()))
 

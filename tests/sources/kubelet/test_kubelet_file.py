@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numalign.errors import InputError, NumalignError, StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.kubelet.start.reservation import DEFAULT_EVICTION
-from numalign.sources.kubelet.configuration import from_data, load
+from numalign.sources.kubelet.configuration import load
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.kubelet.flags import apply_flags
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -60,7 +61,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
 def test_what_counts_as_not_given() -> None:
     """Empty texts, nulls and maxPods 0 leave the default."""
     data = {"topologyManagerPolicy": "", "cpuManagerPolicyOptions": None, "evictionHard": None, "maxPods": 0}
-    assert from_data(data, "x").config == KubeletConfig()
+    assert read_fields(data, "x").config == KubeletConfig()
 
 
 def _go(noun: str, field: str, kind: str) -> str:
@@ -110,7 +111,7 @@ WRONG_TYPES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("data", "text"), WRONG_TYPES.values(), ids=WRONG_TYPES)
 def test_wrong_type(data: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
-        from_data(data, "x")
+        read_fields(data, "x")
     assert str(caught.value) == text
 
 
@@ -292,7 +293,7 @@ JSON_VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(sorted(FIELD_NAMES.values())), JSON_VALUES, max_size=3))
 def test_whatever_the_values_there_is_no_traceback(data: dict[str, Any]) -> None:
     try:
-        loaded = from_data(data, "x")
+        loaded = read_fields(data, "x")
     except NumalignError:
         return
     assert isinstance(loaded.config, KubeletConfig)

@@ -16,7 +16,7 @@ from numalign.kubelet.config import IDEAL
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.sources.kubelet import configuration
+from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import from_data as machine_from_data
 from numalign.sources.machine.file import load_machine
 from numalign.sources.node.state import NODE_STATE, dump, load
@@ -107,7 +107,7 @@ def kept() -> dict[str, Any]:
     )
     reserved = {"memoryManagerPolicy": "Static", "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}]}
     fields = {**reserved, "kubeReserved": {"memory": "1Gi"}, "topologyManagerPolicy": "restricted"}
-    config = configuration.from_data({**fields, "cpuManagerPolicy": "static", "evictionHard": {}}, "c").config
+    config = read_fields({**fields, "cpuManagerPolicy": "static", "evictionHard": {}}, "c").config
     setup = Setup(machine, config, "ideal")
     session = open_session(setup)
     for name in ("a", "b"):
