@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from numalign.model.pod import Pod
 from numalign.scheduler import choice, node_filters, node_fit
 from numalign.scheduler.config import SchedulerConfig
 from numalign.scheduler.node import ClusterNode
@@ -47,12 +46,12 @@ class Judgement(NamedTuple):
         return self.verdict.passed
 
 
-def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, pod: Pod, request: PodRequest) -> Half:
+def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, pod: PodEntry) -> Half:
     """Filter and score a node by its name, labels and taints, and as one bag of resources."""
-    verdict = node_filters.check_node(node, pod, request) if config.node_fit else PASS
+    verdict = node_filters.check_node(node, pod.pod, pod.load) if config.node_fit else PASS
     if not verdict.passed or config.node_score is None or not scheduler.scores_nodes:
         return Half(verdict)
-    return Half(verdict, node_fit.score(node.totals, request, config.node_score))
+    return Half(verdict, node_fit.score(node.totals, pod.load, config.node_score))
 
 
 def judge_zones(scheduler: Scheduler, config: SchedulerConfig, seen: Seen, total: Amounts, request: PodRequest) -> Half:
@@ -75,20 +74,20 @@ def joined(bag: Half, zones: Half | None, seen: Seen) -> Judgement:
 def judge(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> Judgement:
     """Filter and score one node."""
     seen, total = scheduler.see(config, node.belief), node.node.totals.allocatable
-    bag = judge_bag(scheduler, config, node.node, pod.pod, pod.request)
+    bag = judge_bag(scheduler, config, node.node, pod)
     zones = judge_zones(scheduler, config, seen, total, pod.request) if bag.verdict.passed else None
     return joined(bag, zones, seen)
 
 
 def with_pod(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> KnownNode:
     """Give a node to a pod (O-2)."""
-    bag = node.node._replace(totals=node.node.totals.with_pod(pod.request))
+    bag = node.node._replace(totals=node.node.totals.with_pod(pod.load))
     return KnownNode(bag, scheduler.bound(config, node.belief, pod), {**node.pods, pod.key: pod})
 
 
 def without(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> KnownNode:
     """Take a pod off its node."""
-    bag = node.node._replace(totals=node.node.totals.with_pod(pod.request, -1))
+    bag = node.node._replace(totals=node.node.totals.with_pod(pod.load, -1))
     rest = {key: other for key, other in node.pods.items() if key != pod.key}
     return KnownNode(bag, scheduler.released(config, node.belief, pod), rest)
 

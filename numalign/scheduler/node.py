@@ -15,7 +15,7 @@ from numalign.scheduler.kai.records import PlacedPod
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of, with_available
-from numalign.scheduler.request import PodRequest
+from numalign.scheduler.request import NodeLoad
 from numalign.values import NamedTuple
 
 Known = Literal["exact", "counts", "nothing"]
@@ -68,18 +68,18 @@ def published(node: ClusterNode) -> NodeResourceTopology | None:
     return export(node.session, node.name, ExportOptions(fingerprint=False)) if node.known == "exact" else None
 
 
-def with_pod(node: ClusterNode, request: PodRequest, session: Session | None) -> ClusterNode:
+def with_pod(node: ClusterNode, load: NodeLoad, session: Session | None) -> ClusterNode:
     """Bind a pod to a node; a published object follows at once.
 
     Args:
         node: the node.
-        request: what the pod asks.
+        load: what the pod takes of it.
         session: the node after the kubelet's admission; None: nobody knows what it is made of.
     """
     nrt = node.nrt
     if nrt is not None and session is not None:
         nrt = _refreshed(nrt, export(session, node.name, ExportOptions(fingerprint=False)))
-    return node._replace(totals=node.totals.with_pod(request), session=session, nrt=nrt)
+    return node._replace(totals=node.totals.with_pod(load), session=session, nrt=nrt)
 
 
 def _refreshed(old: NodeResourceTopology, new: NodeResourceTopology) -> NodeResourceTopology:

@@ -9,7 +9,7 @@ from numalign.model.machine import Taint
 from numalign.model.pod import Pod
 from numalign.scheduler import node_fit
 from numalign.scheduler.node import ClusterNode
-from numalign.scheduler.request import PodRequest
+from numalign.scheduler.request import NodeLoad
 from numalign.scheduler.verdict import PASS, Verdict
 
 UNSCHEDULABLE: Final = "node(s) were unschedulable"
@@ -19,10 +19,10 @@ WRONG_LABELS: Final = "node(s) didn't match Pod's node affinity/selector"
 EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
-def check_node(node: ClusterNode, pod: Pod, request: PodRequest) -> Verdict:
+def check_node(node: ClusterNode, pod: Pod, load: NodeLoad) -> Verdict:
     """Decide whether kube-scheduler's default filters let a pod onto a node, in its own words."""
     allowed = allows(node, pod)
-    return node_fit.check_totals(node.totals, request) if allowed.passed else allowed
+    return node_fit.check_totals(node.totals, load) if allowed.passed else allowed
 
 
 def allows(node: ClusterNode, pod: Pod) -> Verdict:

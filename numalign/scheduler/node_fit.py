@@ -10,7 +10,7 @@ from typing import Literal
 
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
-from numalign.scheduler.request import PodRequest, node_level, scored_beyond
+from numalign.scheduler.request import NodeLoad
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import MAX_SCORE, PASS, Verdict
 from numalign.values import NamedTuple
@@ -34,24 +34,23 @@ class NodeTotals(NamedTuple):
     beyond: Mapping[str, int] = {}
     """What the score counts for those pods beyond what they ask."""
 
-    def with_pod(self, pod: PodRequest, sign: int = 1) -> NodeTotals:
+    def with_pod(self, pod: NodeLoad, sign: int = 1) -> NodeTotals:
         """Add a pod (sign 1) or take one off (sign -1)."""
         used = dict(self.used)
-        for name, amount in node_level(pod).items():
+        for name, amount in pod.asked:
             used[name] = used.get(name, 0) + sign * amount
-        more = scored_beyond(pod)
-        beyond = {**self.beyond, **{name: self.beyond.get(name, 0) + sign * more[name] for name in more}}
+        beyond = {**self.beyond, **{name: self.beyond.get(name, 0) + sign * more for name, more in pod.beyond}}
         return self._replace(used=used, pods=self.pods + sign, beyond=beyond)
 
 
-def check_totals(totals: NodeTotals, pod: PodRequest) -> Verdict:
+def check_totals(totals: NodeTotals, pod: NodeLoad) -> Verdict:
     """Decide whether a machine's total has room for a pod. All shortages are named, in kube-scheduler's words."""
     messages = []
     most = totals.allocatable.get("pods")
     if most is not None and (totals.pods + 1) * NANO > most:
         messages.append("Too many pods")
     first: tuple[str, int, int] | None = None
-    for name, amount in sorted(node_level(pod).items()):
+    for name, amount in pod.asked:
         free = totals.allocatable.get(name, 0) - totals.used.get(name, 0)
         if amount > 0 and amount > free and name not in totals.unjudged:
             messages.append(f"Insufficient {name}")
@@ -62,13 +61,13 @@ def check_totals(totals: NodeTotals, pod: PodRequest) -> Verdict:
     return Verdict(False, ", ".join(messages), resource=resource, requested=requested, best=best)
 
 
-def score(totals: NodeTotals, pod: PodRequest, strategy: NodeStrategy = "LeastAllocated") -> int:
+def score(totals: NodeTotals, pod: NodeLoad, strategy: NodeStrategy = "LeastAllocated") -> int:
     """Score a machine from 0 to 100 by what would be left, or used, of its CPU and memory."""
-    asked, beyond = node_level(pod), scored_beyond(pod)
+    asked, beyond = dict(pod.asked), dict(pod.beyond)
     points = 0
     for name in SCORED:
         capacity = totals.allocatable.get(name, 0)
-        used = sum(one.get(name, 0) for one in (totals.used, totals.beyond, asked, beyond))
+        used = totals.used.get(name, 0) + totals.beyond.get(name, 0) + asked.get(name, 0) + beyond.get(name, 0)
         if 0 < capacity >= used:
             points += (capacity - used if strategy == "LeastAllocated" else used) * MAX_SCORE // capacity
     return points // len(SCORED)

@@ -200,9 +200,9 @@ def _fits_without(
     """Tell whether a pod would fit on a node without some of its pods."""
     totals = node.node.totals
     for one in gone:
-        totals = totals.with_pod(one.request, -1)
+        totals = totals.with_pod(one.load, -1)
     left = node.node._replace(totals=totals)
-    if config.node_fit and not node_filters.check_node(left, pod.pod, pod.request).passed:
+    if config.node_fit and not node_filters.check_node(left, pod.pod, pod.load).passed:
         return False
     if scheduler.fits_without is not None:
         return scheduler.fits_without(config, node.belief, totals.allocatable, pod.request, gone)

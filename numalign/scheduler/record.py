@@ -19,7 +19,7 @@ from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.nrt.value import NUMAZone
 from numalign.scheduler.placement import ContainerId
-from numalign.scheduler.request import PodRequest, read_request
+from numalign.scheduler.request import NodeLoad, PodRequest, node_load, read_request
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import PASS, Verdict
 from numalign.values import NamedTuple
@@ -35,6 +35,7 @@ class PodEntry(NamedTuple):
 
     pod: Pod
     request: PodRequest
+    load: NodeLoad
     priority: int = 0
     phase: str = "Pending"
     queue: str = ""
@@ -51,10 +52,11 @@ class PodEntry(NamedTuple):
 
 def entry_of(pod: Pod, phase: str = "Pending") -> PodEntry:
     """Read a pod as a scheduler does."""
-    rank = priority(pod) or 0
+    rank, request = priority(pod) or 0, read_request(pod)
     return PodEntry(
         pod=pod,
-        request=read_request(pod),
+        request=request,
+        load=node_load(request),
         priority=rank,
         phase=phase,
         queue=pod.labels.get(QUEUE, ""),

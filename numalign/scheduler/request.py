@@ -49,6 +49,21 @@ class PodRequest(NamedTuple):
         return self.qos == "Guaranteed"
 
 
+class NodeLoad(NamedTuple):
+    """What a pod takes of its node as one bag of resources."""
+
+    asked: Items
+    """For kube-scheduler's own fit check."""
+    beyond: Items
+    """What its score counts for the pod beyond that (2.5)."""
+
+
+def node_load(pod: PodRequest) -> NodeLoad:
+    """Add up what a pod takes of its node."""
+    asked = node_level(pod)
+    return NodeLoad(tuple(sorted(asked.items())), tuple(_scored_beyond(pod, asked).items()))
+
+
 def read_request(pod: Pod) -> PodRequest:
     """Read a pod as the API server delivers it. The QoS class is the one in its status, where that has one."""
     containers = tuple([ContainerRequest(one.name, one.kind, _items(one.requests)) for one in pod.containers])
@@ -116,8 +131,8 @@ SCORED_BY_DEFAULT: Final = {CPU: NANO // 10, MEMORY: 200 * 2**20 * NANO}
 """What kube-scheduler's score counts for a container that has no such request at all: 100m and 200Mi (2.5)."""
 
 
-def scored_beyond(pod: PodRequest) -> dict[str, int]:
-    """Give what kube-scheduler's score counts for a pod beyond its requests (2.5); pod-level requests need none."""
+def _scored_beyond(pod: PodRequest, asked: Amounts) -> dict[str, int]:
+    """Give what the score counts beyond requests; pod-level requests need none."""
     if pod.counted is not None:  # the sum for its status takes the place of its requests
         return {}
     lacking = [
@@ -133,7 +148,7 @@ def scored_beyond(pod: PodRequest) -> dict[str, int]:
         for one in pod.containers
         for known in [one.amounts]
     ]
-    asked, counted = node_level(pod), node_level(pod._replace(containers=tuple(filled)))
+    counted = node_level(pod._replace(containers=tuple(filled)))
     return {name: counted[name] - asked.get(name, 0) for name in lacking}
 
 

@@ -23,7 +23,7 @@ from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Seen, entry_of
-from numalign.scheduler.request import read_request
+from numalign.scheduler.request import node_load, read_request
 from numalign.scheduler.schedulers import SCHEDULERS, surroundings
 from numalign.scheduler.verdict import PASS, Verdict
 from numalign.values import NamedTuple
@@ -190,7 +190,8 @@ class _Desk:
         claims = None
         if self._claims is not None and self._claims.concerns(pod.pod):
             own = self._claims.on(pod.pod, node.totals.allocatable)
-            pod = pod._replace(pod=own, request=read_request(own))
+            request = read_request(own)
+            pod = pod._replace(pod=own, request=request, load=node_load(request))
             outcome = admission.admit(node.session, own) if node.session is not None else None
             claims = self._claims.take(own, name, outcome)
         else:
@@ -198,7 +199,7 @@ class _Desk:
         if outcome is not None and not outcome.admit:
             return None
         after = outcome.then if outcome is not None else None
-        bound = with_pod(node, pod.request, after)
+        bound = with_pod(node, pod.load, after)
         if after is None:
             bound = bound._replace(unplaced=(*node.unplaced, pod.pod))
         if neighbours.required(pod.pod, "podAntiAffinity"):
@@ -234,7 +235,7 @@ class _Asking:
     def __init__(self, config: SchedulerConfig, pod: PodEntry, claims: ClaimDesk | None, checks: Checks) -> None:
         self._config = config
         self._pod = pod.pod
-        self._request = pod.request
+        self._request, self._load = pod.request, pod.load
         self._claims = claims if claims is not None and claims.concerns(pod.pod) else None
         self._checks = checks
         self._by_name = needs_name(pod.pod) or self._claims is not None or bool(checks)
@@ -258,7 +259,9 @@ class _Asking:
         claims = self._claims.refusal(pod, node.name) if fit.passed and self._claims is not None else None
         fit = Verdict(False, claims.text) if claims is not None else fit
         verdicts: dict[str, Verdict] = {}
-        scores: dict[str, float] = {"node": node_fit.score(node.totals, request, config.node_score or "LeastAllocated")}
+        scores: dict[str, float] = {
+            "node": node_fit.score(node.totals, self._load, config.node_score or "LeastAllocated")
+        }
         for name, one in SCHEDULERS.items():
             if one.reads_objects:
                 verdicts[name] = one.check(config, seen.seen[name], node.totals.allocatable, request)
@@ -285,10 +288,10 @@ class _Asking:
     def _fit(self, node: ClusterNode, pod: Pod) -> Verdict:
         """Run kube-scheduler's own filters in their order; what claims serve, the node need not have."""
         if not self._checks and pod is self._pod:
-            return node_filters.check_node(node, pod, self._request)
+            return node_filters.check_node(node, pod, self._load)
         fit = node_filters.allows(node, pod)
-        request = self._request if pod is self._pod else read_request(pod)
-        room: Check = lambda node: node_fit.check_totals(node.totals, request)  # noqa: E731 (one of several alike)
+        load = self._load if pod is self._pod else node_load(read_request(pod))
+        room: Check = lambda node: node_fit.check_totals(node.totals, load)  # noqa: E731 (one of several alike)
         for check in (*self._checks.ports, room, *self._checks.others):
             fit = check(node) if fit.passed else fit
         return fit

@@ -186,17 +186,17 @@ def _drive(
     """Run one simulation; an interrupt ends it with the report so far."""
     from numalign.scheduler.simulate.engine import Run
 
-    run = Run(settings, trace)
     steps = 0
-    try:
-        with _no_search_for_cycles():
+    with _no_search_for_cycles():
+        run = Run(settings, trace)
+        try:
             while run.step():
                 steps += 1
                 if progress is not None and steps % 1000 == 0:
                     progress(name, run.progress)
-    except KeyboardInterrupt:
-        run.interrupt()
-    report = run.report()
+        except KeyboardInterrupt:
+            run.interrupt()
+        report = run.report()
     return report if request.pods else report._replace(pods=())
 
 

@@ -21,7 +21,7 @@ from numalign.results.capacity import RightSize
 from numalign.scheduler import node_filters, node_fit
 from numalign.scheduler.node import ClusterNode, Fleet, lacking, look, needs_name
 from numalign.scheduler.node_fit import NodeTotals
-from numalign.scheduler.request import PodRequest, read_request
+from numalign.scheduler.request import NodeLoad, node_load, read_request
 from numalign.values import NamedTuple
 
 MAX_COPIES: Final = 100_000
@@ -155,13 +155,13 @@ class Place(NamedTuple):
     session: Session | None
     totals: NodeTotals | None
 
-    def take(self, pod: Pod, request: PodRequest) -> tuple[Place, str] | None:
+    def take(self, pod: Pod, load: NodeLoad) -> tuple[Place, str] | None:
         """Take a pod; gives its verdict of alignment, in a bag none. None: it is refused."""
         if not node_filters.allows(self.node, pod).passed:
             return None
         if self.totals is not None:
-            fits = node_fit.check_totals(self.totals, request).passed
-            return (self._replace(totals=self.totals.with_pod(request)), "") if fits else None
+            fits = node_fit.check_totals(self.totals, load).passed
+            return (self._replace(totals=self.totals.with_pod(load)), "") if fits else None
         if self.session is None:
             return None
         outcome = admission.admit(self.session, pod)
@@ -206,7 +206,7 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
     counts, aligned, nothing = ([0] * len(now) for _ in range(3))
     shapes = {id(pod.containers): place for place, pod in reversed(list(enumerate(pods)))}
     first = [0] * len(pods)
-    requests = [read_request(pod) for pod in pods]
+    loads = [node_load(read_request(pod)) for pod in pods]
     for rounds in range(MAX_ROUNDS):
         before: dict[int, Place] = {}
         taken: list[tuple[int, str]] = []
@@ -215,7 +215,7 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
             named = pod._replace(name=f"copy-{rounds}-{number}", uid=f"copy-{rounds}-{number}")
             found = None
             while first[shape] < len(now):
-                found = now[first[shape]].take(named, requests[number])
+                found = now[first[shape]].take(named, loads[number])
                 if found is not None:
                     break
                 first[shape] += 1

@@ -16,7 +16,7 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import QUEUE, Belief, KnownNode, PodEntry, Preemption, entry_of
-from numalign.scheduler.request import scored_beyond
+from numalign.scheduler.request import node_load
 from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts, request
 from tests.scheduler.make import asking, object_of, zone
@@ -157,14 +157,14 @@ def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_d
 
 def test_a_node_scores_by_what_would_be_left_or_used_of_it() -> None:
     totals = node("n", used="1").node.totals
-    asked = asking(3, "4Gi").request
+    asked = asking(3, "4Gi").load
     assert [node_fit.score(totals, asked, how) for how in ("LeastAllocated", "MostAllocated")] == [62, 37]
 
 
 def test_a_container_without_a_request_counts_in_the_score() -> None:
     """docs/rules/scheduling.md 2.5: 100m and 200Mi, beside what the other container asks for."""
     asked = request({"containers": [{"name": "a", "requests": {"cpu": "1", "memory": "1Gi"}}, {"name": "b"}]})
-    assert scored_beyond(asked) == amounts({"cpu": "100m", "memory": "200Mi"})
+    assert dict(node_load(asked).beyond) == amounts({"cpu": "100m", "memory": "200Mi"})
 
 
 def test_data_that_the_cache_does_not_trust_refuse_by_themselves() -> None:

@@ -12,6 +12,7 @@ from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_filters import UNSCHEDULABLE, WRONG_LABELS, WRONG_NAME, allows, check_node
 from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.request import node_load
 from tests.conformance.sched import amounts
 from tests.scheduler.make import cpus
 
@@ -69,6 +70,6 @@ def test_a_node_allows_a_pod(node: ClusterNode, asked: Pod, message: str) -> Non
 
 
 def test_room_is_looked_at_last() -> None:
-    assert check_node(NODE, pod(), cpus(4)).passed
-    assert check_node(NODE, pod(), cpus(5)).message == "Insufficient cpu"
-    assert check_node(NODE, pod(**FAR), cpus(5)).message == WRONG_LABELS
+    assert check_node(NODE, pod(), node_load(cpus(4))).passed
+    assert check_node(NODE, pod(), node_load(cpus(5))).message == "Insufficient cpu"
+    assert check_node(NODE, pod(**FAR), node_load(cpus(5))).message == WRONG_LABELS

@@ -61,12 +61,14 @@ def selects_fields(pod: Pod) -> bool:
 
 def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:
     """Tell whether node selector and required node affinity hold (4.2)."""
+    selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+    terms = _terms(pod)
+    if not selector and terms is None:
+        return True
     if labels:  # The kubelet puts its own system over the label, but only among labels (4.1.3).
         labels = {**labels, OS_LABEL: "linux"}
-    selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
         return False
-    terms = _terms(pod)
     return terms is None or any(_term_matches(term, labels, name) for term in terms)
 
 

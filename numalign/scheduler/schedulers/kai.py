@@ -16,7 +16,7 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Scheduler, Seen
-from numalign.scheduler.request import PodRequest, add, node_level
+from numalign.scheduler.request import PodRequest, add
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import Verdict
 
@@ -141,7 +141,7 @@ def _stay_gone(
         machine, was = _account(now[name].belief).machine, _account(before[name].belief)
         totals = now[name].node.totals
         free = {resource: most - totals.used.get(resource, 0) for resource, most in totals.allocatable.items()}
-        if any(amount > free.get(resource, 0) for resource, amount in node_level(victim.request).items()):
+        if any(amount > free.get(resource, 0) for resource, amount in victim.load.asked):
             continue
         place = records.seed(victim.request, was.machine, victim.placed, was.placements.get(victim.key))
         there = machine.available if machine is not None else ()
@@ -172,8 +172,7 @@ def _may_go(
 def _stays_within(nodes: Iterable[KnownNode], pod: PodEntry, fair: Amounts) -> bool:
     """Tell whether the pod's queue stays within what it deserves once the pod runs."""
     held = _held(nodes, pod.queue)
-    asked = node_level(pod.request)
-    return all(held.get(name, 0) + amount <= fair[name] for name, amount in asked.items() if name in fair)
+    return all(held.get(name, 0) + amount <= fair[name] for name, amount in pod.load.asked if name in fair)
 
 
 def _held(nodes: Iterable[KnownNode], queue: str) -> dict[str, int]:
@@ -182,7 +181,7 @@ def _held(nodes: Iterable[KnownNode], queue: str) -> dict[str, int]:
     for node in nodes:
         for pod in node.pods.values():
             if pod.queue == queue:
-                add(total, tuple(node_level(pod.request).items()))
+                add(total, pod.load.asked)
     return total
 
 

@@ -45,7 +45,7 @@ class Judge:
         key = (sight.bag, machine.number) if shape.by_name else sight.bag
         bag = shape.bags.get(key)
         if bag is None:
-            judged = judge_bag(self._scheduler, self._config, machine.node, shape.pod, shape.request)
+            judged = judge_bag(self._scheduler, self._config, machine.node, shape.entry)
             bag = remember(shape.bags, key, judged)
         if not bag.verdict.passed:
             return joined(bag, None, sight.seen)

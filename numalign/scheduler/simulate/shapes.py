@@ -17,7 +17,6 @@ from numalign.scheduler.attempt import Half, Judgement
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.node import needs_name
 from numalign.scheduler.record import PodEntry
-from numalign.scheduler.request import node_level, scored_beyond
 
 
 class Shape:
@@ -28,12 +27,12 @@ class Shape:
         self.number = number
         self.entry = entry
         """One of the pods."""
-        self.pod, self.request = entry.pod, entry.request
+        self.request = entry.request
         self.by_name = needs_name(entry.pod)
         """Whether machines that are alike but for their names may be judged apart."""
-        self.asked = node_level(entry.request)
+        self.asked = dict(entry.load.asked)
         """What it takes of a machine as a bag."""
-        self.beyond = scored_beyond(entry.request)
+        self.beyond = dict(entry.load.beyond)
         """What the score counts beyond that."""
         self.bags: dict[Hashable, Half] = {}
         """Number of what a machine is as a bag -> the judgement of that."""

@@ -18,7 +18,7 @@ from numalign.model.quantity import Quantity
 from numalign.model.resources import is_bytes
 from numalign.scheduler import request
 from numalign.scheduler.node_fit import NodeTotals
-from numalign.scheduler.request import node_level, scored_beyond
+from numalign.scheduler.request import NodeLoad, node_load
 from numalign.scheduler.resources import Amounts
 from numalign.values import NamedTuple
 
@@ -116,7 +116,7 @@ class Requests:
     """Adds up what pods ask of a node as a whole; pods of one shape are read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], tuple[Sequence[object], tuple[dict[str, int], dict[str, int]]]] = {}
+        self._known: dict[tuple[int, str], tuple[Sequence[object], NodeLoad]] = {}
 
     def totals(self, allocatable: Amounts, pods: Iterable[Pod], unjudged: frozenset[str] = frozenset()) -> NodeTotals:
         """Make the node as a bag."""
@@ -125,19 +125,18 @@ class Requests:
         count = 0
         for pod in pods:
             count += 1
-            asked, more = self._asked(pod)
-            for name, amount in asked.items():
+            load = self._load(pod)
+            for name, amount in load.asked:
                 used[name] = used.get(name, 0) + amount
-            for name, amount in more.items():
+            for name, amount in load.beyond:
                 beyond[name] = beyond.get(name, 0) + amount
         return NodeTotals(allocatable, used, count, unjudged, beyond)
 
-    def _asked(self, pod: Pod) -> tuple[dict[str, int], dict[str, int]]:
+    def _load(self, pod: Pod) -> NodeLoad:
         if pod.counted is not None:
-            return node_level(request.read_request(pod)), {}
+            return node_load(request.read_request(pod))
         key = id(pod.containers), pod.qos
         known = self._known.get(key)
         if known is None:  # the containers are kept, so that their id stays theirs
-            asked = request.read_request(pod)
-            known = self._known[key] = pod.containers, (node_level(asked), scored_beyond(asked))
+            known = self._known[key] = pod.containers, node_load(request.read_request(pod))
         return known[1]

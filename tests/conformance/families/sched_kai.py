@@ -249,7 +249,7 @@ class Cycle:
             rebuilt = machine and records.reconstruct(machine, [job.placed for job in here])
             totals = NodeTotals(amounts(case["nodes"][name]["allocatable"]), {}, 0)
             for job in here:
-                totals = totals.with_pod(job.request)
+                totals = totals.with_pod(job.load)
             belief = Belief(ledger=records.Ledger(rebuilt, around=around))
             self.nodes[name] = KnownNode(ClusterNode(name, totals), belief, {job.key: job for job in here})
         self.states = {job.key: "running" if name in running else "pending" for name, job in self.jobs.items()}

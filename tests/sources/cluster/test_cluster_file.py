@@ -11,7 +11,7 @@ from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.model.pod import Pod
 from numalign.scheduler.node import ClusterNode, Fleet, published, with_pod
-from numalign.scheduler.request import read_request
+from numalign.scheduler.request import node_load, read_request
 from numalign.sources.cluster import file, state, state_dump
 from numalign.sources.text.yaml import load_documents, load_file
 from numalign.tasks.cluster import ClusterRequest, load_cluster
@@ -127,7 +127,7 @@ def with_some_pods(node: ClusterNode) -> ClusterNode:
         assert node.session is not None
         outcome = admission.admit(node.session, pod)
         if outcome.admit:
-            node = with_pod(node, read_request(pod), outcome.then)
+            node = with_pod(node, node_load(read_request(pod)), outcome.then)
     return node
 
 

@@ -13,7 +13,7 @@ from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.scheduler.node import with_pod
-from numalign.scheduler.request import read_request
+from numalign.scheduler.request import node_load, read_request
 from numalign.sources.cluster import file, state, state_dump
 from numalign.sources.text.yaml import load_documents
 
@@ -45,7 +45,7 @@ def kept() -> str:
     assert first.session is not None
     outcome = admission.admit(first.session, pod)
     assert outcome.admit
-    nodes = (with_pod(first, read_request(pod), outcome.then), second)
+    nodes = (with_pod(first, node_load(read_request(pod)), outcome.then), second)
     whole = {"apiVersion": "numalign/v1", "kind": "ClusterState", "version": 1}
     return json.dumps({**whole, **state_dump.document(fleet._replace(nodes=nodes))})
 
