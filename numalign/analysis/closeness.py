@@ -1,16 +1,16 @@
-"""How close two devices are on the PCI bus: below one switch a GPU and a NIC talk without the CPU."""
+"""How close two devices are: below one PCI switch a GPU and a NIC talk without the CPU, and links may join GPUs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Literal
 
+from numalign.model.hardware import PCIFunction
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
-    from numalign.model.hardware import PCIFunction
     from numalign.model.machine import Machine
 
 Closeness = Literal["same switch", "common bridge", "same root", "same node", "other node", "unknown"]
@@ -39,12 +39,21 @@ class Neighbours(NamedTuple):
     other_resource: str
     other_device: str
     closeness: Closeness
+    joined: bool | None = None
+    """Whether NVLink, or AMD's XGMI, joins two GPUs; None: not known, or they are not GPUs of one resource."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether both are GPUs of one resource."""
+        return self.resource == self.other_resource
 
 
 Rail = Literal["near", "far", "unknown"]
 """`near`: each GPU of a container has a NIC of it below a common switch. `far`: one has none. `unknown`: nobody can
 tell of one, as the PCI bus is not known."""
 
+MAX_PAIRED = 32
+"""Of so many GPUs of one resource the pairs are listed."""
 GPUS = ("gpu", "mig")
 NICS = ("nic", "rdma", "sriov", "roce", "ib", "hca", "mlnx", "efa")
 """How words of a resource's name begin of whose devices the PCI class is not known."""
@@ -55,8 +64,8 @@ def rail(machine: Machine, held: Holding) -> Rail | None:
     known = functions(machine)
     devices = {name for one in held.devices for name in one.ids}
     each = [(one.resource, known.get(name)) for one in held.devices for name in one.ids]
-    gpus = [one for name, one in each if (_accelerates(one, devices) if one and one.class_id else _named(name, GPUS))]
-    nics = [one for name, one in each if (is_port(one) if one and one.class_id else _named(name, NICS))]
+    gpus = [one for name, one in each if _is_gpu(name, one, devices)]
+    nics = [one for name, one in each if _is_nic(name, one)]
     if not gpus or not nics:
         return None
     found = [_rail_of(gpu, nics) for gpu in gpus]
@@ -68,6 +77,15 @@ def _rail_of(gpu: PCIFunction | None, nics: Sequence[PCIFunction | None]) -> Rai
     if gpu is not None and any(nic and closeness(gpu, nic) in ("same switch", "common bridge") for nic in nics):
         return "near"
     return "unknown" if gpu is None or None in nics else "far"
+
+
+def _is_gpu(resource: str, function: PCIFunction | None, devices: set[str]) -> bool:
+    """Tell a GPU by its PCI class, else by the name of its resource."""
+    return _accelerates(function, devices) if function and function.class_id else _named(resource, GPUS)
+
+
+def _is_nic(resource: str, function: PCIFunction | None) -> bool:
+    return is_port(function) if function and function.class_id else _named(resource, NICS)
 
 
 def _named(resource: str, beginnings: tuple[str, ...]) -> bool:
@@ -85,14 +103,21 @@ class Reach(NamedTuple):
 
 
 def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
-    """List for each device of a container the nearest of each other resource, a pair once, where the bus is known."""
-    if len(held.devices) < 2 or not machine.hardware:
-        return ()
+    """List for each device of a container the nearest of each other resource, a pair once, where the bus is known.
+
+    Behind them stand the pairs of its GPUs, where the bus is known or whether links join them.
+    """
     known = _placed(machine)
     found = []
     for one, other in combinations(held.devices, 2):
         pairs = [
-            Neighbours(one.resource, device, other.resource, each, closeness(known[device], known[each]))
+            Neighbours(
+                resource=one.resource,
+                device=device,
+                other_resource=other.resource,
+                other_device=each,
+                closeness=closeness(known[device], known[each]),
+            )
             for device in one.ids
             for each in other.ids
             if device in known and each in known
@@ -101,7 +126,71 @@ def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
         nearest = [*{pair.device: pair for pair in reversed(pairs)}.values()]
         nearest += {pair.other_device: pair for pair in reversed(pairs)}.values()
         found += sorted(set(nearest), key=pairs.index)
-    return tuple(found)
+    return (*found, *_joins(machine, known, [combinations(one, 2) for one in _gpus(held, known)]))
+
+
+def between(machine: Machine, one: Holding, other: Holding) -> tuple[Neighbours, ...]:
+    """List the pairs of GPUs, or of NICs where one has no GPU, of two containers; of resources that both hold.
+
+    Where the bus is not known the NUMA nodes of the devices are.
+    """
+    known = {
+        device.id: PCIFunction(device.id, numa_node=device.numa_nodes[0])
+        for listed in machine.devices.values()
+        for device in listed
+        if device.numa_nodes and len(device.numa_nodes) == 1
+    } | _placed(machine)
+    for there in (_gpus(one, known), _gpus(other, known)), (_nics(one, known), _nics(other, known)):
+        pairs = [product(mine, theirs) for mine, theirs in product(*there) if mine[0][0] == theirs[0][0]]
+        if pairs:
+            return tuple(_joins(machine, known, pairs))
+    return ()
+
+
+Named = tuple[str, str]
+"""(resource, device)."""
+
+
+def _gpus(held: Holding, known: Mapping[str, PCIFunction]) -> list[list[Named]]:
+    """List the GPUs of a container, resource by resource; of very many none: their pairs would be too many."""
+    devices = {name for one in held.devices for name in one.ids}
+    return _listed(held, lambda resource, name: _is_gpu(resource, known.get(name), devices))
+
+
+def _nics(held: Holding, known: Mapping[str, PCIFunction]) -> list[list[Named]]:
+    return _listed(held, lambda resource, name: _is_nic(resource, known.get(name)))
+
+
+def _listed(held: Holding, wanted: Callable[[str, str], bool]) -> list[list[Named]]:
+    every = ([(one.resource, name) for name in one.ids if wanted(one.resource, name)] for one in held.devices)
+    return [one for one in every if 0 < len(one) <= MAX_PAIRED]
+
+
+def _joins(
+    machine: Machine, known: Mapping[str, PCIFunction], pairs: Iterable[Iterable[tuple[Named, Named]]]
+) -> Iterator[Neighbours]:
+    """Yield of each pair of devices of one resource how close it is and whether links join it, if either is known."""
+    switched = machine.hardware is not None and machine.hardware.nvlink_switched
+    for (resource, one), (_, other) in chain.from_iterable(pairs):
+        here, there = known.get(one), known.get(other)
+        near = closeness(here, there) if here and there else "unknown"
+        linked: bool | None = True if switched and _whole(resource, one) and _whole(resource, other) else None
+        if resource in machine.links:
+            linked = any({one, other} == {*ends} for *ends, number in machine.links[resource] if number)
+        if linked is not None or near != "unknown":
+            yield Neighbours(
+                resource=resource,
+                device=one,
+                other_resource=resource,
+                other_device=other,
+                closeness=near,
+                joined=linked,
+            )
+
+
+def _whole(resource: str, device: str) -> bool:
+    """Tell a GPU of NVIDIA from a part of one: no NVLink leads to that."""
+    return resource.startswith("nvidia.com/") and "mig" not in resource and not device.startswith("MIG-")
 
 
 def closeness(one: PCIFunction, other: PCIFunction) -> Closeness:

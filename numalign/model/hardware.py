@@ -91,6 +91,10 @@ class PCIFunction(NamedTuple):
         return frozenset(bridge for bridge in (self.root_port, self.outermost) if bridge is not None)
 
 
+NV_SWITCHES = ("1ac2", "1af1", "22a3")
+"""PCI device ids of NVSwitch, beside V100, A100 and H100."""
+
+
 class Hardware(NamedTuple):
     """The other side of a machine: the `hardware` section of a machine file."""
 
@@ -113,6 +117,13 @@ class Hardware(NamedTuple):
     cpu_kinds: tuple[CPUKind, ...] = ()
     allowed: Allowed | None = None
     pci: tuple[PCIFunction, ...] = ()
+    nv_switch: bool = False
+    """NVSwitch joins all GPUs of NVIDIA, where no PCI function tells it."""
+
+    @property
+    def nvlink_switched(self) -> bool:
+        """Whether NVSwitch joins all GPUs of NVIDIA: those of Blackwell are no PCI functions."""
+        return self.nv_switch or any(one.vendor == "10de" and one.device in NV_SWITCHES for one in self.pci)
 
     def unseen(self, believed: int) -> int:
         """Return the online CPUs that are not among those a kubelet believes in."""

@@ -68,7 +68,7 @@ def _containers(outcome: Outcome, *, why_apart: bool) -> tuple[ContainerResult, 
 
 
 def _neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
-    if len(held.devices) < 2 or not (machine.hardware and machine.hardware.pci):
+    if not (machine.hardware or machine.links) or sum(len(one.ids) for one in held.devices) < 2:
         return ()
     from numalign.analysis.closeness import neighbours
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from numalign.analysis.closeness import closeness, neighbours, rail, reaches
+from numalign.analysis.closeness import between, closeness, neighbours, rail, reaches
 from numalign.analysis.holding import HeldDevices, Holding
 from numalign.model.hardware import Hardware, PCIFunction
+from numalign.model.machine import Machine
 from numalign.sources.machine.file import load_machine
 
 GPU = PCIFunction("0000:17:00.0", numa_node=0, root="pci0000:15", switch="0000:16:00.0")
@@ -37,8 +40,8 @@ def test_each_device_has_its_nearest_neighbour_of_another_resource() -> None:
 
     near_pair, far_pair = neighbours(machine, Holding(None, (gpus, nics), ()))
 
-    assert near_pair == ("v.com/gpu", "0000:17:00.0", "v.com/nic", "mlx5_0", "same switch")
-    assert far_pair == ("v.com/gpu", "0000:17:00.0", "v.com/nic", "0000:98:00.0", "other node")
+    assert near_pair == ("v.com/gpu", "0000:17:00.0", "v.com/nic", "mlx5_0", "same switch", None)
+    assert far_pair == ("v.com/gpu", "0000:17:00.0", "v.com/nic", "0000:98:00.0", "other node", None)
 
 
 def test_without_the_bus_nothing_is_said() -> None:
@@ -109,3 +112,69 @@ def test_a_gpu_is_on_the_rail_of_a_nic_below_its_switch(
     every = {"v.com/gpu": gpus, **others}
     held = tuple([HeldDevices(name, ids, {0: len(ids)}, 1) for name, ids in every.items()])
     assert rail(machine, Holding(None, held, ())) == expected
+
+
+def a_machine(resource: str, links: tuple[tuple[str, str, int], ...] | None, **hardware: Any) -> Machine:
+    """Two GPUs of one switch, and a third that nobody places."""
+    gpus = [GPU._replace(address=f"0000:{bus}:00.0", names=(name,)) for bus, name in (("17", "gpu0"), ("18", "gpu1"))]
+    machine = load_machine("figure-1").machine
+    machine = machine._replace(hardware=Hardware(pci=tuple(gpus), **hardware))
+    return machine if links is None else machine._replace(links={resource: links})
+
+
+@pytest.mark.parametrize(
+    ("resource", "ids", "links", "hardware", "expected"),
+    [
+        ("nvidia.com/gpu", ("gpu0", "gpu1"), None, {}, {"gpu0 gpu1": ("same switch", None)}),
+        ("nvidia.com/gpu", ("gpu0", "gpu1"), (), {}, {"gpu0 gpu1": ("same switch", False)}),
+        ("amd.com/gpu", ("gpu0", "gpu1"), (("gpu1", "gpu0", 2),), {}, {"gpu0 gpu1": ("same switch", True)}),
+        ("nvidia.com/gpu", ("gpu0", "gpu1"), None, {"nv_switch": True}, {"gpu0 gpu1": ("same switch", True)}),
+        ("amd.com/gpu", ("gpu0", "gpu1"), None, {"nv_switch": True}, {"gpu0 gpu1": ("same switch", None)}),
+        ("nvidia.com/mig-1g.5gb", ("MIG-a", "MIG-b"), None, {"nv_switch": True}, {}),
+        ("nvidia.com/gpu", ("MIG-a", "MIG-b"), None, {"nv_switch": True}, {}),
+        ("nvidia.com/gpu", ("gpu0", "gpu2"), None, {}, {}),
+        ("nvidia.com/gpu", ("gpu0", "gpu2"), (), {}, {"gpu0 gpu2": ("unknown", False)}),
+        ("v.com/disk", ("gpu0", "gpu1"), None, {}, {}),
+        ("nvidia.com/gpu", tuple(map(str, range(33))), (), {}, {}),
+    ],
+)
+def test_links_and_the_bus_join_gpus(
+    resource: str,
+    ids: tuple[str, ...],
+    links: tuple[tuple[str, str, int], ...] | None,
+    hardware: dict[str, bool],
+    expected: dict[str, tuple[str, bool | None]],
+) -> None:
+    machine = a_machine(resource, links, **hardware)
+    held = Holding(None, (HeldDevices(resource, ids, {0: len(ids)}, 1),), ())
+    found = neighbours(machine, held)
+    assert {f"{one.device} {one.other_device}": (one.closeness, one.joined) for one in found} == expected
+    assert all(one.alike for one in found)
+
+
+@pytest.mark.parametrize(("vendor", "device", "expected"), [("10de", "22a3", True), ("10de", "2330", False)])
+def test_nvswitch_is_a_pci_function_up_to_h100(vendor: str, device: str, expected: bool) -> None:
+    assert Hardware(pci=(PCIFunction("0000:01:00.0", "0680", vendor, device),)).nvlink_switched is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ({"nvidia.com/gpu": ("gpu0",)}, {"nvidia.com/gpu": ("gpu3",)}, [("gpu0", "gpu3", "same node", True)]),
+        ({"nvidia.com/gpu": ("gpu0",)}, {"nvidia.com/gpu": ("gpu5",)}, [("gpu0", "gpu5", "other node", False)]),
+        (
+            {"nvidia.com/gpu": ("gpu0",), "mellanox.com/ib": ("mlx5_0",)},
+            {"mellanox.com/ib": ("mlx5_1",)},
+            [("mlx5_0", "mlx5_1", "same node", None)],
+        ),
+        ({"nvidia.com/gpu": ("gpu0",)}, {"mellanox.com/ib": ("mlx5_1",)}, []),
+    ],
+)
+def test_devices_of_two_containers(
+    one: dict[str, tuple[str, ...]], other: dict[str, tuple[str, ...]], expected: list[tuple[object, ...]]
+) -> None:
+    def of(held: dict[str, tuple[str, ...]]) -> Holding:
+        return Holding(None, tuple([HeldDevices(name, ids, {0: 1}, 1) for name, ids in held.items()]), ())
+
+    found = between(load_machine("dgx-1").machine, of(one), of(other))
+    assert [(pair.device, pair.other_device, pair.closeness, pair.joined) for pair in found] == expected

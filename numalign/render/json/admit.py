@@ -117,7 +117,7 @@ def pod_json(pod: PodResult) -> Data:
 
 
 def closeness_json(pairs: Sequence[Neighbours]) -> list[Data]:
-    """Write how close devices are on the PCI bus, each with the nearest of another resource."""
+    """Write how close devices are on the PCI bus, each with the nearest of another resource, and pairs of GPUs."""
     return [
         {
             "resource": pair.resource,
@@ -125,6 +125,7 @@ def closeness_json(pairs: Sequence[Neighbours]) -> list[Data]:
             "otherResource": pair.other_resource,
             "otherDevice": pair.other_device,
             "closeness": pair.closeness,
+            **({"joined": pair.joined} if pair.joined is not None else {}),
         }
         for pair in pairs
     ]

@@ -343,13 +343,13 @@ class _Drawn:
             self.canvas.rect(MARGIN, y + 2, 26, 17, guest.look.attributes)
             self.canvas.text(MARGIN + 13, y + 15, guest.look.label, 12, bold=True, anchor="middle")
             said = f"{guest.name}: {_fared(guest)}"
-            close = [bus_text(guest.result)] if guest.result is not None and guest.result.neighbours else []
+            close = [bus_text(guest.result.neighbours)] if guest.result is not None and guest.result.neighbours else []
             for text in (said, *close):
                 for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
                     self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=guest.state == "bad" and text is said)
                     y += 18
             y += 4
-            self.described += [f"{said.removesuffix('.')}.", *close]
+            self.described += [f"{said.removesuffix('.')}.", *(f"{text}." for text in close)]
         self.described += [f"{one.text}." for one in far]
         rejected: dict[str, list[str]] = {}
         for pod in self.result.pods if len(self.result.pods) > 1 else ():

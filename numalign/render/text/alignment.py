@@ -25,6 +25,7 @@ from numalign.render.text.spread import apart_sentences, sentences, unused_text
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
     from numalign.analysis.alignment import Alignment, TooLarge
+    from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause, Lack
     from numalign.analysis.placed import Nearby, Part
     from numalign.model.pod import QoS
@@ -72,26 +73,28 @@ def bus_lines(pods: Iterable[PodResult]) -> Iterator[Note]:
         for container in pod.containers:
             if container.neighbours:
                 who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
-                apart = any(pair.closeness == "other node" for pair in container.neighbours)
-                told.setdefault((bus_text(container), "warn" if apart else ""), []).append(who)
+                apart = any(pair.closeness == "other node" and not pair.alike for pair in container.neighbours)
+                told.setdefault((bus_text(container.neighbours), "warn" if apart else ""), []).append(who)
     for (text, style), names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield Note(f"{names[0]}{more}: {text}", style)
 
 
-def bus_text(container: ContainerResult) -> str:
-    """Say how close its devices are: `nvidia.com/gpu and mellanox.com/ib: 3 below the same PCIe switch`."""
-    from numalign.render.text.hardware import CLOSENESS
+def bus_text(every: Iterable[Neighbours]) -> str:
+    """Say how close devices are: `nvidia.com/gpu and mellanox.com/ib: 3 pairs below the same PCIe switch`."""
+    from numalign.analysis.closeness import NEAREST_FIRST
+    from numalign.render.text.hardware import pair_text
 
     pairs: dict[str, dict[str, int]] = {}
-    for one in container.neighbours:
-        counts = pairs.setdefault(f"{one.resource} and {one.other_resource}", dict.fromkeys(CLOSENESS.values(), 0))
-        counts[CLOSENESS[one.closeness]] += 1
+    for one in sorted(every, key=lambda pair: (not pair.joined, NEAREST_FIRST.index(pair.closeness))):
+        names = one.resource if one.alike else f"{one.resource} and {one.other_resource}"
+        counts = pairs.setdefault(names, {})
+        text = pair_text(one)
+        counts[text] = counts.get(text, 0) + 1
     texts = []
-    for names, counts in pairs.items():
-        found = {text: number for text, number in counts.items() if number}
-        many = len(found) > 1
-        texts.append(f"{names}: {', '.join(f'{number} {text}' if many else text for text, number in found.items())}")
+    for names, counts in sorted(pairs.items()):
+        listed_pairs = [f"{number} {'pair' if number == 1 else 'pairs'} {text}" for text, number in counts.items()]
+        texts.append(f"{names}: {', '.join(listed_pairs) if len(counts) > 1 else next(iter(counts))}")
     return "; ".join(texts)
 
 

@@ -14,11 +14,11 @@ from numalign.model.resources import CPU
 from numalign.model.words import few_of, sentence
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
 from numalign.render.text.admit import header, machine_line
-from numalign.render.text.alignment import cause_text, least_text, nearby_texts, reason_of
+from numalign.render.text.alignment import bus_text, cause_text, least_text, nearby_texts, reason_of
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
-from numalign.render.text.hardware import CLOSENESS
+from numalign.render.text.hardware import pair_text
 from numalign.render.text.tables import allocated, tables
 from numalign.render.text.words import lines, words
 from numalign.results.explain import reasons_of
@@ -249,9 +249,11 @@ def _judgements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) ->
         yield Paragraph()
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
         yield from _judgement(told, container, placement, with_claims.get(container.name, "aligned"))
-        for pair in placement.neighbours:
+        for pair in [pair for pair in placement.neighbours if not pair.alike]:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
-            yield Note(f"{words}: {CLOSENESS[pair.closeness]}", "warn" if pair.closeness == "other node" else "", 4)
+            yield Note(f"{words}: {pair_text(pair)}", "warn" if pair.closeness == "other node" else "", 4)
+        gpus = [pair for pair in placement.neighbours if pair.alike]
+        yield from [Paragraph(bus_text(gpus), 4)] * bool(gpus)
 
 
 def _unpinned(told: ExplainedPod) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from numalign.model.machine import Machine
 from numalign.render.text.amounts import bytes_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.closeness import Closeness
+    from numalign.analysis.closeness import Closeness, Neighbours
 
 KINDS = (("02", "network"), ("0108", "NVMe"), ("03", "display"), ("12", "accelerator"), ("0b40", "co-processor"))
 """PCI classes that a person looks for -> heading."""
@@ -83,6 +83,16 @@ CLOSENESS: Mapping[Closeness, str] = {
     "unknown": "distance unknown: /sys has none",
     "other node": "on different NUMA nodes",
 }
+
+
+def pair_text(pair: Neighbours) -> str:
+    """Say how close two devices are: by links that join them, else by the bus."""
+    if pair.joined is None:
+        return CLOSENESS[pair.closeness]
+    links = "XGMI" if pair.resource.startswith("amd.com/") else "NVLink"
+    if pair.joined:
+        return f"joined by {links}"
+    return f"{CLOSENESS[pair.closeness]} without {links}" if pair.closeness != "unknown" else f"without {links}"
 
 
 def _count(number: int, what: str) -> str:

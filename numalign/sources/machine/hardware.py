@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from numalign.model.document import maybe, needed, record
-from numalign.model.document.values import MAX_BYTES, MAX_NODE_ID, amount, cpu_list, integer, list_of, number, text
+from numalign.model.document.values import (
+    MAX_BYTES,
+    MAX_NODE_ID,
+    amount,
+    boolean,
+    cpu_list,
+    integer,
+    list_of,
+    number,
+    text,
+)
 from numalign.model.hardware import Allowed, CPUKind, Hardware, HardwareNode, L3Cache, Package, PCIFunction
 from numalign.sources.machine.sections import hugepages
 
@@ -66,4 +76,5 @@ HARDWARE: Final = record(
     maybe("cpuKinds", list_of(_KIND)),
     maybe("allowed", _ALLOWED),
     maybe("pci", list_of(_PCI)),
+    maybe("nvSwitch", boolean),
 )

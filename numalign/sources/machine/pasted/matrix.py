@@ -103,7 +103,7 @@ def read_nvidia(text: str, told: Told) -> None:
         for other in gpus[index + 1 :]
         if found.rows[one].to.get(other, "").startswith("NV")
     ]
-    if links:
+    if links or not found.cut:
         told.links["nvidia.com/gpu"] = tuple(links)
     told.functions = tuple(_functions(found))
     for name in found.columns:
@@ -184,7 +184,7 @@ def read_amd(text: str, told: Told) -> None:
         for other, kind in row.items()
         if kind == "XGMI" and int(one[3:]) < int(other[3:]) and hops.get(one, {}).get(other, "1") == "1"
     ]
-    if links:
+    if links or kinds:
         told.links["amd.com/gpu"] = tuple(links)
 
 
