@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons import change_facts, facts, memory_facts, width_facts
+from numalign.analysis.reasons import change_facts
 from numalign.analysis.reasons.order import reasons
 from numalign.analysis.settings import MEMORY_POLICY, POLICY, SCOPE
 from numalign.kubelet.releases.release import OPTIONS
@@ -44,60 +44,12 @@ def effect(one: change_facts.Effect) -> str:
     return EFFECTS[one.name, one.value]
 
 
-WRITERS: dict[type[object], Callable[[Any], str]] = {
-    change_facts.AsWide: pods.as_wide,
-    change_facts.CountsAsWhole: pods.counts_as_whole,
-    change_facts.Elsewhere: pods.elsewhere,
-    change_facts.EnoughBut: pods.enough_but,
-    change_facts.HasThere: pods.has_there,
-    change_facts.HasToStay: pods.has_to_stay,
-    change_facts.LastShared: pods.last_shared,
-    change_facts.LeavesNone: pods.leaves_none,
-    change_facts.OddBytes: pods.odd_bytes,
-    change_facts.PodHolds: pods.pod_holds,
-    change_facts.PodsHold: pods.pods_hold,
-    change_facts.ThenTogether: pods.then_together,
-    change_facts.TooLittleThere: pods.too_little_there,
-    change_facts.WholeCoresOnly: pods.whole_cores_only,
-    change_facts.WithoutThem: pods.without_them,
+WRITERS: asked.Writers = {
+    **asked.WRITERS,
+    **memory.WRITERS,
+    **pods.WRITERS,
+    **shortage.WRITERS,
     change_facts.Effect: effect,
-    memory_facts.ChosenBefore: memory.chosen_before,
-    facts.ChosenElsewhere: shortage.chosen_elsewhere,
-    facts.CoresTaken: shortage.cores_taken,
-    width_facts.Could: asked.could,
-    facts.EnoughInAll: shortage.enough_in_all,
-    width_facts.FitOne: asked.fit_one,
-    width_facts.FitsOn: asked.fits_on,
-    width_facts.FitsToo: asked.fits_too,
-    memory_facts.HasToFit: memory.has_to_fit,
-    memory_facts.HeldByOwn: memory.held_by_own,
-    width_facts.Holders: asked.holders,
-    memory_facts.LeftByInit: memory.left_by_init,
-    memory_facts.LeftCounts: memory.left_counts,
-    memory_facts.LookedAgain: memory.looked_again,
-    memory_facts.MemoryHeld: memory.memory_held,
-    facts.Missing: shortage.missing,
-    width_facts.NeverMeet: asked.never_meet,
-    facts.NoDistance: shortage.no_distance,
-    facts.NoNodeChosen: shortage.no_node_chosen,
-    facts.NoWholeBytes: shortage.no_whole_bytes,
-    facts.NodeRefuses: shortage.node_refuses,
-    facts.NodeTooSmall: shortage.node_too_small,
-    facts.NoneThere: shortage.none_there,
-    width_facts.NotThere: asked.not_there,
-    facts.OddCores: shortage.odd_cores,
-    width_facts.OnTheSame: asked.on_the_same,
-    memory_facts.OneNode: memory.one_node,
-    facts.Placed: shortage.placed,
-    facts.SameGoes: memory.same_goes,
-    memory_facts.ShortThere: memory.short_there,
-    memory_facts.SumTooLarge: memory.sum_too_large,
-    width_facts.TakeTogether: asked.take_together,
-    width_facts.TiedBy: asked.tied_by,
-    facts.TooLittle: shortage.too_little,
-    memory_facts.TooMany: memory.too_many,
-    width_facts.TooWide: asked.too_wide,
-    facts.Unplaced: shortage.unplaced,
 }
 """Kind of fact -> what writes it."""
 

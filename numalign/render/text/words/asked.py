@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from numalign.analysis.reasons import width_facts
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text, places_text
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
-    from numalign.analysis.reasons import width_facts
     from numalign.analysis.reasons.asked import Asked, Best, Left, Place, Spread, Too
+
+Writers = Mapping[type[object], Callable[[Any], str]]
+"""Kind of fact -> what writes it."""
 
 SAME_NODES = "each resource on as few NUMA nodes as possible, and all resources on the same NUMA nodes"
 
@@ -281,3 +284,18 @@ def not_there(one: width_facts.NotThere) -> str:
 def how_many(free: int, total: int) -> str:
     """Say how many there are, and how many of them are free: `2 of 4 free`, `none there`."""
     return f"{free} of {total} free" if total else "none there"
+
+
+WRITERS: Final[Writers] = {
+    width_facts.Could: could,
+    width_facts.FitOne: fit_one,
+    width_facts.FitsOn: fits_on,
+    width_facts.FitsToo: fits_too,
+    width_facts.Holders: holders,
+    width_facts.NeverMeet: never_meet,
+    width_facts.NotThere: not_there,
+    width_facts.OnTheSame: on_the_same,
+    width_facts.TakeTogether: take_together,
+    width_facts.TiedBy: tied_by,
+    width_facts.TooWide: too_wide,
+}

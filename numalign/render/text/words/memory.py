@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from numalign.analysis.reasons import facts, memory_facts
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.model.resources import is_bytes
 from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text
-from numalign.render.text.words.asked import all_devices, left_text, names_text
+from numalign.render.text.words.asked import Writers, all_devices, left_text, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numalign.analysis.memory_together import Group
-    from numalign.analysis.reasons import facts, memory_facts
 
 MAX_PODS_NAMED = 3
 """How many pods are named that hold the memory of some nodes."""
@@ -131,3 +131,19 @@ def left_by_init(one: memory_facts.LeftByInit) -> str:
 def same_goes(one: facts.SameGoes) -> str:
     """Say that a sentence is true of another resource."""
     return f"The same is true of {one.name}."
+
+
+WRITERS: Final[Writers] = {
+    memory_facts.ChosenBefore: chosen_before,
+    memory_facts.HasToFit: has_to_fit,
+    memory_facts.HeldByOwn: held_by_own,
+    memory_facts.LeftByInit: left_by_init,
+    memory_facts.LeftCounts: left_counts,
+    memory_facts.LookedAgain: looked_again,
+    memory_facts.MemoryHeld: memory_held,
+    memory_facts.OneNode: one_node,
+    facts.SameGoes: same_goes,
+    memory_facts.ShortThere: short_there,
+    memory_facts.SumTooLarge: sum_too_large,
+    memory_facts.TooMany: too_many,
+}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from numalign.analysis.reasons import change_facts as facts
 from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_bytes, unit_of
 from numalign.render.text.amounts import (
@@ -16,11 +17,10 @@ from numalign.render.text.amounts import (
     quantity_text,
     readable_text,
 )
-from numalign.render.text.words.asked import asked_text, own_text, reduced_text
+from numalign.render.text.words.asked import Writers, asked_text, own_text, reduced_text
 from numalign.render.text.words.shortage import as_taken, taken_text
 
 if TYPE_CHECKING:
-    from numalign.analysis.reasons import change_facts as facts
     from numalign.analysis.whatif.past import HeldAmount
 
 MAX_PLACES = 4
@@ -178,3 +178,22 @@ def counts_as_whole(one: facts.CountsAsWhole) -> str:
     asked, left = (of_thousandths(nano // unit) for nano in (amount.requested, amount.capacity - amount.used))
     counts = "A share of a CPU counts against the node totals only."
     return f"{counts} Other pods request {taken_text(amount)} CPUs, which leaves {left}, {asked} requested."
+
+
+WRITERS: Final[Writers] = {
+    facts.AsWide: as_wide,
+    facts.CountsAsWhole: counts_as_whole,
+    facts.Elsewhere: elsewhere,
+    facts.EnoughBut: enough_but,
+    facts.HasThere: has_there,
+    facts.HasToStay: has_to_stay,
+    facts.LastShared: last_shared,
+    facts.LeavesNone: leaves_none,
+    facts.OddBytes: odd_bytes,
+    facts.PodHolds: pod_holds,
+    facts.PodsHold: pods_hold,
+    facts.ThenTogether: then_together,
+    facts.TooLittleThere: too_little_there,
+    facts.WholeCoresOnly: whole_cores_only,
+    facts.WithoutThem: without_them,
+}

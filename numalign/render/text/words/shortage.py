@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from numalign.analysis.reasons import facts
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.topology.options import PREFER_CLOSEST
@@ -11,6 +12,7 @@ from numalign.model.quantity import of_thousandths, parse, readable_near, value,
 from numalign.model.resources import CPU, NATIVE, is_hugepages, page_size, unit_of
 from numalign.render.text.amounts import amount_text, bytes_text, listed, nodes_text
 from numalign.render.text.words.asked import (
+    Writers,
     all_devices,
     asked_text,
     each_node,
@@ -23,7 +25,6 @@ from numalign.render.text.words.asked import (
 
 if TYPE_CHECKING:
     from numalign.analysis.in_the_way import Amount
-    from numalign.analysis.reasons import facts
     from numalign.analysis.reasons.asked import Spread
 
 BUG = f"The kubelet crashes over this (a bug, also in {NEWEST_TEXT})."
@@ -209,3 +210,21 @@ def chosen_elsewhere(one: facts.ChosenElsewhere) -> str:
     if one.nodes is None:
         return f"{one.resource} is not free on the NUMA nodes of the container's other resources."
     return f"{one.resource} must come from {nodes_text(one.nodes)}, chosen for the other requests of the pod."
+
+
+WRITERS: Final[Writers] = {
+    facts.ChosenElsewhere: chosen_elsewhere,
+    facts.CoresTaken: cores_taken,
+    facts.EnoughInAll: enough_in_all,
+    facts.Missing: missing,
+    facts.NoDistance: no_distance,
+    facts.NoNodeChosen: no_node_chosen,
+    facts.NoWholeBytes: no_whole_bytes,
+    facts.NodeRefuses: node_refuses,
+    facts.NodeTooSmall: node_too_small,
+    facts.NoneThere: none_there,
+    facts.OddCores: odd_cores,
+    facts.Placed: placed,
+    facts.TooLittle: too_little,
+    facts.Unplaced: unplaced,
+}
