@@ -78,7 +78,7 @@ def _devices(session: Session, numa: int) -> dict[str, tuple[int, int]]:
 def _shared_memory(session: Session, numa: int) -> bool:
     """Tell whether memory of a node is in use together with another's: then no pod may have it from this node alone."""
     groups = session.state.memory.groups
-    return numa < len(groups) and groups[numa].bit_count() > 1
+    return 0 <= numa < len(groups) and groups[numa].bit_count() > 1
 
 
 def _whole(session: Session, free: int) -> int:
