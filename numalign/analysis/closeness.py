@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, groupby, product
 from typing import TYPE_CHECKING, Literal
 
 from numalign.model.hardware import PCIFunction
@@ -62,13 +62,11 @@ NICS = ("nic", "rdma", "sriov", "roce", "ib", "hca", "mlnx", "efa")
 def rail(machine: Machine, held: Holding) -> Rail | None:
     """Tell whether the GPUs of a container reach NICs of it below a switch; None: it does not hold both."""
     known = functions(machine)
-    devices = {name for one in held.devices for name in one.ids}
-    each = [(one.resource, known.get(name)) for one in held.devices for name in one.ids]
-    gpus = [one for name, one in each if _is_gpu(name, one, devices)]
-    nics = [one for name, one in each if _is_nic(name, one)]
+    gpus, nics = ends(held, known)
     if not gpus or not nics:
         return None
-    found = [_rail_of(gpu, nics) for gpu in gpus]
+    ports = [known.get(nic) for _, nic in nics]
+    found = [_rail_of(known.get(gpu), ports) for _, gpu in gpus]
     return "far" if "far" in found else "unknown" if "unknown" in found else "near"
 
 
@@ -77,6 +75,31 @@ def _rail_of(gpu: PCIFunction | None, nics: Sequence[PCIFunction | None]) -> Rai
     if gpu is not None and any(nic and closeness(gpu, nic) in ("same switch", "common bridge") for nic in nics):
         return "near"
     return "unknown" if gpu is None or None in nics else "far"
+
+
+def farthest(machine: Machine, held: Holding) -> Closeness | None:
+    """Tell how close the GPU of a container is that is farthest from every NIC of it; None: it does not hold both."""
+    known = _placed(machine)
+    gpus, nics = ends(held, known)
+    lost = PCIFunction("")
+    nearest = [
+        min(NEAREST_FIRST.index(closeness(known.get(gpu, lost), known.get(nic, lost))) for _, nic in nics)
+        for _, gpu in gpus
+        if nics
+    ]
+    return NEAREST_FIRST[max(nearest)] if nearest else None
+
+
+Named = tuple[str, str]
+"""(resource, device)."""
+
+
+def ends(held: Holding, known: Mapping[str, PCIFunction]) -> tuple[list[Named], list[Named]]:
+    """List the GPUs and the NICs of a container."""
+    devices = {name for one in held.devices for name in one.ids}
+    each = [(one.resource, name) for one in held.devices for name in one.ids]
+    gpus = [one for one in each if _is_gpu(one[0], known.get(one[1]), devices)]
+    return gpus, [one for one in each if _is_nic(one[0], known.get(one[1]))]
 
 
 def _is_gpu(resource: str, function: PCIFunction | None, devices: set[str]) -> bool:
@@ -126,7 +149,7 @@ def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
         nearest = [*{pair.device: pair for pair in reversed(pairs)}.values()]
         nearest += {pair.other_device: pair for pair in reversed(pairs)}.values()
         found += sorted(set(nearest), key=pairs.index)
-    return (*found, *_joins(machine, known, [combinations(one, 2) for one in _gpus(held, known)]))
+    return (*found, *_joins(machine, known, [combinations(one, 2) for one in _by_resource(ends(held, known)[0])]))
 
 
 def between(machine: Machine, one: Holding, other: Holding) -> tuple[Neighbours, ...]:
@@ -140,30 +163,18 @@ def between(machine: Machine, one: Holding, other: Holding) -> tuple[Neighbours,
         for device in listed
         if device.numa_nodes and len(device.numa_nodes) == 1
     } | _placed(machine)
-    for there in (_gpus(one, known), _gpus(other, known)), (_nics(one, known), _nics(other, known)):
-        pairs = [product(mine, theirs) for mine, theirs in product(*there) if mine[0][0] == theirs[0][0]]
+    for mine, theirs in zip(ends(one, known), ends(other, known), strict=True):
+        both = product(_by_resource(mine), _by_resource(theirs))
+        pairs = [product(here, there) for here, there in both if here[0][0] == there[0][0]]
         if pairs:
             return tuple(_joins(machine, known, pairs))
     return ()
 
 
-Named = tuple[str, str]
-"""(resource, device)."""
-
-
-def _gpus(held: Holding, known: Mapping[str, PCIFunction]) -> list[list[Named]]:
-    """List the GPUs of a container, resource by resource; of very many none: their pairs would be too many."""
-    devices = {name for one in held.devices for name in one.ids}
-    return _listed(held, lambda resource, name: _is_gpu(resource, known.get(name), devices))
-
-
-def _nics(held: Holding, known: Mapping[str, PCIFunction]) -> list[list[Named]]:
-    return _listed(held, lambda resource, name: _is_nic(resource, known.get(name)))
-
-
-def _listed(held: Holding, wanted: Callable[[str, str], bool]) -> list[list[Named]]:
-    every = ([(one.resource, name) for name in one.ids if wanted(one.resource, name)] for one in held.devices)
-    return [one for one in every if 0 < len(one) <= MAX_PAIRED]
+def _by_resource(devices: list[Named]) -> list[list[Named]]:
+    """Group devices by resource; of very many none are there: their pairs would be too many."""
+    groups = [list(each) for _, each in groupby(devices, key=lambda one: one[0])]
+    return [one for one in groups if len(one) <= MAX_PAIRED]
 
 
 def _joins(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.change_facts import Goes
@@ -13,6 +13,7 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.alternatives import Alternatives
+    from numalign.analysis.closeness import Closeness
     from numalign.analysis.explanation import Unpinned
     from numalign.analysis.matrix import Matrix
     from numalign.analysis.merging import Merging
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.results.admit import PodResult
     from numalign.results.dra import NodeClaims
+
+
+class Closer(NamedTuple):
+    """What brings each GPU of a container and a NIC of it closer on the PCI bus; with no way in it: nothing does."""
+
+    container: str
+    closeness: Closeness | None
+    """How close the GPU is then that is farthest from a NIC."""
+    amounts: Mapping[str, int] = {}
+    """Resource -> how many to request; tested on the node as it is."""
+    numa: int = 0
+    """A set of NUMA nodes whose NICs are to be a separate resource; tested on an empty node."""
+    write: tuple[str, ...] = ()
+    """Lines of YAML of a claim in place of the requests; tested on an empty node."""
 
 
 class ExplainedPod(NamedTuple):
@@ -58,6 +73,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: the set of CPUs of the node that are handed out twice, so that amounts do not add up."""
     no_policy: NoPolicy | None = None
     """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
+    closer: tuple[Closer, ...] = ()
+    """Of an admitted pod: what brings GPUs to NICs of their container, where they share no PCI switch."""
     repair: Repair | None = None
     """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
     details: tuple[Merging, ...] | None = None

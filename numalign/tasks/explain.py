@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.alternatives import alternatives
+from numalign.analysis.closeness import rail
 from numalign.analysis.explanation import Explanation, explain_outcome
 from numalign.analysis.merging import merging
 from numalign.analysis.refusal import refusal
@@ -20,7 +21,7 @@ from numalign.kubelet.demand import effective
 from numalign.model.apiserver import amount
 from numalign.model.quantity import NANO, QuantityError
 from numalign.model.resources import is_hugepages, page_size
-from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.results.explain import Closer, ExplainedPod, ExplainResult
 from numalign.tasks.setup import load_machine
 from numalign.worlds.missing import missing_notices, passing_over
 from numalign.worlds.pod_result import beside_refused, pod_result
@@ -157,6 +158,7 @@ def explain(
         outcome = admit(session, pod)
         explained = explain_here(situation, outcome, elsewhere)
         told.append(explained_pod(explained, details=details, all_alternatives=all_alternatives))
+        told[-1] = told[-1]._replace(closer=_closer(setup, outcome, told[-1]))
         notices += outcome.notices
         if told[-1].pod.fatal:
             break
@@ -170,6 +172,15 @@ def explain(
         (*notices, *missing_notices((one.pod for one in told), setup.machine)),
         session=session,
     )
+
+
+def _closer(setup: Setup, outcome: Outcome, told: ExplainedPod) -> tuple[Closer, ...]:
+    """Find what brings GPUs and NICs closer, where they share no switch."""
+    if all(rail(setup.machine, one.holding) != "far" for one in told.pod.containers):
+        return ()
+    from numalign.worlds.closer import ways_closer
+
+    return tuple(ways_closer(setup, outcome, told.pod))
 
 
 def explain_here(situation: Situation, outcome: Outcome, elsewhere: Sequence[tuple[str, Setup]] = ()) -> Explanation:

@@ -150,7 +150,7 @@ class _CPUsByClaim:
                 tied = self._tied(claim, name)
                 if tied:
                     cpus = self._cpus(claim)
-                    more = _More((cpus,), (Constraint((*tied, cpus.name), match=name),))
+                    more = More((cpus,), (Constraint((*tied, cpus.name), match=name),))
                     text = f"claim the CPUs too, matched to {', '.join(tied)} by {name}"
                     yield from self._way(place, claim, more, text, FOREVER)
 
@@ -180,7 +180,7 @@ class _CPUsByClaim:
                         f"claim the CPUs too, and a {driver} device between: the device shares {name} with "
                         f"{', '.join(tied)} and {by} with the CPUs"
                     )
-                    yield from self._way(place, claim, _More((between, cpus), constraints), text, FOREVER)
+                    yield from self._way(place, claim, More((between, cpus), constraints), text, FOREVER)
 
     def _chosen(self) -> Iterator[WayOut]:
         """Select devices and CPUs of one NUMA node."""
@@ -196,7 +196,7 @@ class _CPUsByClaim:
             for place, claim in self._own():
                 if any(owner != claim.name for owner, _ in selectors):
                     continue
-                more = _More(
+                more = More(
                     (self._cpus(claim, cpu_at),), (), {wanted[1].main: text for wanted, text in selectors.items()}
                 )
                 text = f"claim the CPUs too, and select NUMA node {node} in every request"
@@ -222,7 +222,7 @@ class _CPUsByClaim:
                 reached |= covered
         return tuple(sorted({one[1].main for one in here})) if here and reached == set(self._wanted) else ()
 
-    def _way(self, place: int, claim: Claim, more: _More, text: str, holds: str) -> Iterator[WayOut]:
+    def _way(self, place: int, claim: Claim, more: More, text: str, holds: str) -> Iterator[WayOut]:
         """Try a claim with more in it; a way that works."""
         self._tried += 1
         if self._tried > MAX_TRIED:
@@ -239,7 +239,7 @@ class _CPUsByClaim:
 
         A device whose node nobody knows counts as there where constraints tie it.
         """
-        got = _allocated(self._trial.attempt, claims)
+        got = allocated(self._trial.attempt, claims)
         mine = [
             (claim, taken)
             for claim in got
@@ -265,7 +265,7 @@ class _CPUsByClaim:
         return place.numa if place is not None else None
 
 
-class _More(NamedTuple):
+class More(NamedTuple):
     """What is added to a claim."""
 
     requests: tuple[Request, ...]
@@ -349,7 +349,7 @@ def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Plac
         changed = [
             with_selector(claim, main, expression) if claim.name == one.got.claim else claim for claim in trial.claims
         ]
-        got = [taken for claim in _allocated(trial.attempt, changed) for taken in claim.allocation or ()]
+        got = [taken for claim in allocated(trial.attempt, changed) for taken in claim.allocation or ()]
         if got and all(node in (((place := where.get(taken.device)) and place.numa) or ()) for taken in got):
             lines = (
                 f"# below devices of claim {one.got.claim}",
@@ -405,7 +405,7 @@ def with_selector(claim: Claim, main: str, expression: str) -> Claim:
     return claim._replace(requests=requests)
 
 
-def _allocated(attempt: Attempt, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def allocated(attempt: Attempt, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Allocate claims; nothing if that fails."""
     try:
         return tuple(attempt.allocate(claims, work=MAX_WORK_EACH).held(claims))

@@ -95,6 +95,18 @@ def start_json(setup: Setup, error: StartError, check: str) -> Data:
 
 def _more(told: ExplainedPod) -> Data:
     written: Data = {}
+    closer = [one for one in told.closer if one.amounts or one.numa or one.write]
+    if closer:
+        written["closer"] = [
+            {
+                "container": one.container,
+                "closeness": one.closeness,
+                "requests": dict(one.amounts),
+                "numaNodes": list(ids(one.numa)),
+                "write": "\n".join(one.write),
+            }
+            for one in closer
+        ]
     if told.details is not None:
         written["details"] = [merging_json(steps) for steps in told.details]
     if told.alternatives is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import groupby
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from numalign.render.text.alignment import bus_text, cause_text, least_text, nea
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
-from numalign.render.text.hardware import pair_text
+from numalign.render.text.hardware import CLOSENESS, pair_text
 from numalign.render.text.tables import allocated, tables
 from numalign.render.text.words import lines, words
 from numalign.results.explain import reasons_of
@@ -110,7 +111,15 @@ def explanation(
     if told.refusal is None:
         judged = list(_judgements(told, with_claims))
         above, below = (judged, []) if told.containers == 1 else ([], judged)
-        return [_admitted(told.pod), *above, *tables(told), *_placements(told), *below, *_unpinned(told)]
+        return [
+            _admitted(told.pod),
+            *above,
+            *tables(told),
+            *_placements(told),
+            *below,
+            *_unpinned(told),
+            *_closer(told, wide=wide),
+        ]
     found = reasons_of(told, config)
     said = found.every
     return [
@@ -254,6 +263,28 @@ def _judgements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) ->
             yield Note(f"{words}: {pair_text(pair)}", "warn" if pair.closeness == "other node" else "", 4)
         gpus = [pair for pair in placement.neighbours if pair.alike]
         yield from [Paragraph(bus_text(gpus), 4)] * bool(gpus)
+
+
+def _closer(told: ExplainedPod, *, wide: bool) -> Iterator[Block]:
+    """Say what brings GPUs and NICs closer, container by container; `wide`: with what to write of claims."""
+    now = {one.name: one.devices for one in told.pod.containers}
+    for name, ways in groupby(told.closer, key=lambda one: one.container):
+        whose = f" of container {name}" * (told.containers > 1)
+        yield from (Paragraph(), Paragraph(f"To bring each GPU{whose} closer to a NIC:", 2))
+        for way in ways:
+            where = CLOSENESS[way.closeness] if way.closeness else ""
+            if way.amounts:
+                parts = [f"{new} {one} (now {len(now[name][one])})" for one, new in way.amounts.items()]
+                yield Paragraph(f"fix: request {listed(parts)}: {where} (tested)", 4)
+                yield Command(" ".join(f"--set {name}:{one}={number}" for one, number in way.amounts.items()), 9)
+            elif way.numa:
+                pool = f"fix: offer the NICs of {nodes_text(way.numa)} as a separate resource, and request it"
+                yield Paragraph(f"{pool}: {where} (tested on an empty node)", 4)
+            elif way.write:
+                yield Paragraph(f"fix: claim the devices of DRA drivers: {where} (tested on an empty node)", 4)
+                yield from (Paragraph(line, 9) for line in way.write if wide)
+            else:
+                yield Paragraph("No larger request and no claim does (tested).", 4)
 
 
 def _unpinned(told: ExplainedPod) -> Iterator[Block]:
