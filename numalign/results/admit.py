@@ -148,6 +148,16 @@ class Gang(NamedTuple):
     """(role, admitted, wanted), where the object has several parts."""
 
 
+class Together(NamedTuple):
+    """Admitted pods of one object, or with one owner."""
+
+    kind: str
+    name: str
+    pods: tuple[str, ...]
+    pairs: tuple[Neighbours, ...]
+    """How close devices of different pods are to each other: GPUs, else NICs."""
+
+
 class AdmitResult(NamedTuple):
     """The pods that came up on one machine, in order."""
 
@@ -171,6 +181,8 @@ class AdmitResult(NamedTuple):
     """The node in the end, if that was asked."""
     gangs: tuple[Gang, ...] = ()
     """The objects whose pods were tried together, if that was asked."""
+    together: tuple[Together, ...] = ()
+    """How close the devices of pods are that belong together."""
 
     @property
     def fatal(self) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
-    from numalign.results.admit import PodResult
+    from numalign.results.admit import PodResult, Together
     from numalign.results.dra import NodeClaims
 
 
@@ -147,6 +147,8 @@ class ExplainResult(NamedTuple):
     notices: tuple[Notice, ...]
     claims: NodeClaims | None = None
     """What the admitted pods hold by claim, if that was asked."""
+    together: tuple[Together, ...] = ()
+    """How close the devices of pods are that belong together."""
     session: Session | None = None
     """The node in the end; None: the kubelet does not survive."""
 

@@ -39,7 +39,7 @@ with late_imports():
     from numalign.render.page import document as page
     from numalign.render.picture import occupants
     from numalign.render.text import admit as text
-    from numalign.tasks import claimed, node_state, problems
+    from numalign.tasks import claimed, node_state, problems, together
 
 if TYPE_CHECKING:
     from numalign.dra.values import ClaimObjects
@@ -169,6 +169,9 @@ def _with_gangs_and_claims(
     """Add what was asked for beside the pods themselves."""
     if pods.gang:
         result = result._replace(gangs=gangs_of(up.sources, result.pods))
+    if len(result.pods) > 1 and not all(one.is_alone for one in up.sources):
+        found = tuple(together.together(result.setup.machine, up.sources, result.pods))
+        result = result._replace(together=found)
     if slices is not None and objects is not None:
         request = _claims_request(slices, pods, up)
         held = claimed.claims_on(result.setup, result.pods, up.tried, objects, request)

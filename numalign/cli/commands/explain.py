@@ -46,7 +46,7 @@ with late_imports():
     from numalign.render.picture import explained, occupants
     from numalign.render.text import explain as text
     from numalign.render.text import observed
-    from numalign.tasks import claimed, scenes
+    from numalign.tasks import claimed, scenes, together
 
 
 class Shown(NamedTuple):
@@ -206,9 +206,11 @@ def _explained(
         there=there,
         allow_missing=asked.pods.allow_missing,
     )
+    told = [one.pod for one in result.pods]
+    if len(told) > 1 and not all(one.is_alone for one in given.sources):
+        result = result._replace(together=tuple(together.together(here.setup.machine, given.sources, told)))
     if asked.slices is None:
         return result
-    told = [one.pod for one in result.pods]
     return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, objects, request))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import QoS
-    from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult
+    from numalign.results.admit import AdmitResult, ContainerResult, Gang, PodResult, Together
     from numalign.results.dra import NodeClaims
 
 
@@ -64,6 +64,7 @@ def admit_json(result: AdmitResult, notices: Sequence[Notice]) -> Data:
         **setup_json(result.setup),
         "pods": [pod_json(pod) for pod in result.pods],
         **({"gangs": [_gang_json(gang) for gang in result.gangs]} if result.gangs else {}),
+        **together_json(result.together),
         **claims_of(result.claims),
         "warnings": warnings(notices),
     }
@@ -77,6 +78,15 @@ def _gang_json(gang: Gang) -> Data:
         "admitted": gang.admitted,
         "roles": [{"role": role, "admitted": admitted, "wanted": wanted} for role, admitted, wanted in gang.roles],
     }
+
+
+def together_json(every: Sequence[Together]) -> dict[str, object]:
+    """Write how close the devices of pods are that belong together, as the key `together`; nothing if none do."""
+    listed = [
+        {"kind": one.kind, "name": one.name, "pods": list(one.pods), "closeness": closeness_json(one.pairs)}
+        for one in every
+    ]
+    return {"together": listed} if listed else {}
 
 
 def claims_of(claims: NodeClaims | None) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.model.cpuset import format_set, ids
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, head, warnings
-from numalign.render.json.admit import claims_of, closeness_json, pod_json, setup_json
+from numalign.render.json.admit import claims_of, closeness_json, pod_json, setup_json, together_json
 from numalign.render.json.reasons import alternatives_json, merging_json, reason_json, told_json
 from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import cause_text
@@ -49,6 +49,7 @@ def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Seque
         "pods": [
             {**_pod(config, one, commands), **_more(one)} for one, commands in zip(result.pods, advice, strict=True)
         ],
+        **together_json(result.together),
         **claims_of(result.claims),
         "warnings": warnings(notices),
     }

@@ -21,7 +21,7 @@ from numalign.render.page.document import (
     Table,
     Title,
 )
-from numalign.render.text.alignment import WORDS, bus_lines, near_lines, reasons
+from numalign.render.text.alignment import WORDS, bus_lines, near_lines, reasons, together_lines
 from numalign.render.text.amounts import bytes_text, ids_text, nodes_text
 from numalign.render.text.drawing import draw
 
@@ -75,6 +75,7 @@ def admit_document(result: AdmitResult, origin: str, *, wide: bool = False) -> D
         document += [Paragraph(), *(Note(text, "warn") for text in apart), *map(Paragraph, near), *close]
     sums = [summary(pods)] * (len(pods) > 1) + [gang_text(gang) for gang in result.gangs]
     document += [Paragraph()] * bool(sums) + [Title(text) for text in sums]
+    document += map(Paragraph, together_lines(result.together))
     for group in result.refusals:
         document += [Paragraph(), *refusal_document(group)]
     if result.claims is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numalign.analysis.placed import Nearby, Part
     from numalign.model.pod import QoS
     from numalign.render.page.document import Note, Style
-    from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.admit import ContainerResult, PodResult, Together
 
 WORDS: Mapping[Verdict, str] = {
     "aligned": "yes",
@@ -78,6 +78,11 @@ def bus_lines(pods: Iterable[PodResult]) -> Iterator[Note]:
     for (text, style), names in told.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield Note(f"{names[0]}{more}: {text}", style)
+
+
+def together_lines(every: Iterable[Together]) -> Iterator[str]:
+    """Say how close devices of different pods are: `Job ranks, between 2 pods: nvidia.com/gpu: joined by NVLink`."""
+    return (f"{one.kind} {one.name}, between {len(one.pods)} pods: {bus_text(one.pairs)}" for one in every)
 
 
 def bus_text(every: Iterable[Neighbours]) -> str:

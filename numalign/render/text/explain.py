@@ -15,7 +15,7 @@ from numalign.model.resources import CPU
 from numalign.model.words import few_of, sentence
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
 from numalign.render.text.admit import header, machine_line
-from numalign.render.text.alignment import bus_text, cause_text, least_text, nearby_texts, reason_of
+from numalign.render.text.alignment import bus_text, cause_text, least_text, nearby_texts, reason_of, together_lines
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
@@ -54,6 +54,8 @@ def explain_document(result: ExplainResult, origin: str, advice: Sequence[Advice
         with_claims = _with_claims(result.claims, one.pod)
         document += [Paragraph(), *explanation(result.setup.config, one, next_commands, with_claims, wide=wide)]
         document += _more(one)
+    if result.together:
+        document += [Paragraph(), *map(Paragraph, together_lines(result.together))]
     if result.claims is not None:
         from numalign.render.text.claimed import claims_document
 

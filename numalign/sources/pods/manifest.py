@@ -55,6 +55,8 @@ class PodSource(NamedTuple):
     """The kind of the object that carries it: `Pod`, `Deployment`, …"""
     owner: str
     """The name of that object."""
+    controller: tuple[str, str] | None = None
+    """Of a Pod (kind, name) of its controller; None: it has none."""
 
     @property
     def path(self) -> str:
@@ -70,6 +72,11 @@ class PodSource(NamedTuple):
     def wanted(self) -> int:
         """How many such pods the object asks for."""
         return self.template.wanted
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is a Pod without a controller."""
+        return self.kind == "Pod" and self.controller is None
 
     @property
     def origin(self) -> str:
@@ -169,10 +176,26 @@ def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator
             document, place = carrier.document, carrier.document.place
         template = carrier.template._replace(manifest=EMPTY)
         for pod in _replicas(carrier, _number(carrier, copies), copies, taken, numbers):
-            yield PodSource(pod, place, template, carrier.kind, owner_name(carrier.object))
+            yield PodSource(
+                pod=pod,
+                document=place,
+                template=template,
+                kind=carrier.kind,
+                owner=owner_name(carrier.object),
+                controller=_controller(carrier) if carrier.is_pod else None,
+            )
         name = carrier.pod.namespace, carrier.pod.name
         if taken.get(name) is carrier:
             taken[name] = None
+
+
+def _controller(carrier: Carrier) -> tuple[str, str] | None:
+    """Name the controller of a Pod; the kubelet reads none, so what is no owner is passed over."""
+    owners = (carrier.object.get("metadata") or {}).get("ownerReferences")
+    for one in owners if isinstance(owners, list) else ():
+        if isinstance(one, Mapping) and one.get("controller") is True:
+            return str(one.get("kind")), str(one.get("name"))
+    return None
 
 
 class _Reading:
