@@ -377,6 +377,30 @@ def test_a_terminal_without_the_signs_gets_others() -> None:
 
 
 @pytest.mark.parametrize("command", ["admit", "explain"])
+@pytest.mark.parametrize(
+    ("machine", "asked", "status", "told"),
+    [
+        ("dgx-h100", "nvidia.com/gpu: 2, mellanox.com/ib: 2", 0, ""),
+        ("dgx-h100", "nvidia.com/gpu: 2, mellanox.com/ib: 1", 1, "shares no PCI switch with a NIC of the container"),
+        ("dgx-h100", "nvidia.com/gpu: 2", 0, ""),
+        ("dgx-h100", "mellanox.com/ib: 2", 0, ""),
+        ("p5.48xlarge", "nvidia.com/gpu: 2, vpc.amazonaws.com/efa: 8", 0, ""),
+        ("p5.48xlarge", "nvidia.com/gpu: 2, vpc.amazonaws.com/efa: 2", 1, "shares no PCI switch"),
+        ("hgx-h100", "nvidia.com/gpu: 1, mellanox.com/ib: 1", 1, "the PCI switch of one is unknown"),
+        ("hgx-h100", "nvidia.com/gpu: 9", 1, ""),
+    ],
+)
+def test_fail_on_rail(command: str, machine: str, asked: str, status: int, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    spec = f"containers: [{{name: app, image: i, resources: {{limits: {{cpu: '4', memory: 1Gi, {asked}}}}}}}]"
+    file.write_text(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: rank}}\nspec: {{{spec}}}\n", encoding="utf-8")
+    done = numalign(command, file, "-m", machine, "--policy", "best-effort", "--fail-on", "rail")
+    assert done.status == status
+    assert ("warning: rank: container app holds a GPU" in done.err) == bool(told)
+    assert told in done.err
+
+
+@pytest.mark.parametrize("command", ["admit", "explain"])
 def test_fail_on_rail_is_no_where_nobody_knows_the_switches(command: str) -> None:
     pod = ("docs/examples/gpu-nic.yaml", "-m", "hgx-h100", "--policy", "best-effort")
     assert numalign(command, *pod, "--fail-on", "unaligned").status == 0
