@@ -95,6 +95,9 @@ class WayOut(NamedTuple):
     """Of a change of settings that leaves the pod apart: it is aligned if it is started before the pods refused so far
     that would come first; how it is admitted then."""
 
+    if_they_end: tuple[str, ...] = ()
+    """The names of these pods, if it is aligned, too, where they come first and end before it."""
+
     kept_out: tuple[Pod, ...] = ()
     """Of a change of settings: pods refused before that would be admitted first then; only without them is it."""
 

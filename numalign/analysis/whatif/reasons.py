@@ -39,13 +39,23 @@ def reasons(tries: Tries, changes: Sequence[WayOut]) -> Iterator[WayOut]:
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
         if fare is not None and alone is not None and leaning:
             fare = with_others_first(fare, outcome.before, alone)
+        better = alone if alone is not change.tried and change.aligned is False and _better(alone, outcome) else None
         yield told._replace(
             too_strict=too_strict(tries, change),
             parts=tuple([_reason(tries, told, part) for part in parts_of(told)]),
             needs_newcomers=leaning,
             anew=fare,
-            alone=alone if alone is not change.tried and change.aligned is False and _better(alone, outcome) else None,
+            alone=better,
+            if_they_end=_if_they_end(tries, change) if better is not None else (),
         )
+
+
+def _if_they_end(tries: Tries, change: WayOut) -> tuple[str, ...]:
+    """Try a change with the pods that come first under it gone again: what `--without` does."""
+    first = tries.first_then(change)
+    pods = tuple([pod for pod in (change.tried.before.pods if change.tried else ()) if pod.uid in first])
+    tried = tries.attempt(change._replace(kept_out=pods))
+    return tuple([pod.name for pod in pods]) if tried is not None and aligned(tried) is True else ()
 
 
 def _better(alone: Outcome | None, outcome: Outcome) -> bool:

@@ -138,7 +138,8 @@ def aligned_first(change: WayOut, alone: PodResult | None, told: ExplainedPod) -
     first = change._replace(aligned=True)
     where = aligned_then(first, alone, told) + where_then(first, alone, told)
     names = listed([one.name for one in change.anew.newcomers])
-    yield f"If this pod starts before {names}{where}."
+    flags = " ".join(f"--without {name}" for name in change.if_they_end)
+    yield f"If this pod starts before {names}{where}{f' (test: add {flags})' * bool(flags)}."
 
 
 def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] = ()) -> Iterator[str]:

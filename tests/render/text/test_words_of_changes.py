@@ -244,7 +244,12 @@ from tests.render.text.support import explained, recorded
         pytest.param(
             "e2e-d-01124",
             2,
-            [("If this pod starts before p0: aligned on NUMA 0-1 (CPUs need 2; intel.com/sriov on NUMA 0).")],
+            [
+                (
+                    "If this pod starts before p0: aligned on NUMA 0-1 (CPUs need 2; intel.com/sriov on NUMA 0) "
+                    "(test: add --without p0)."
+                )
+            ],
             id="a pod that is aligned only if it comes before others says so",
         ),
         pytest.param(
