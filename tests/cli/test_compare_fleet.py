@@ -93,13 +93,27 @@ def test_a_node_that_cannot_be_read_takes_nothing_from_the_others(fleet: Path, t
 
 
 @pytest.mark.parametrize(
+    ("question", "verdict"),
+    [((), " nodes can admit every pod"), (UPGRADE, "Nothing gets worse on ")],
+    ids=["", "upgrade"],
+)
+def test_a_page_has_every_node_below_how_many_admit_the_pods(
+    question: tuple[str, ...], verdict: str, fleet: Path, tmp_path: Path
+) -> None:
+    asked = ("compare", pod_file(tmp_path, "next", 4), "--fleet", fleet, "--jobs", "1", *question, "-o")
+    page = in_process(*asked, "html").out
+    assert verdict in page.partition("<h1>")[2].partition("</h1>")[0]
+    assert page.count("<hr>") == len(list(fleet.iterdir())) - 1
+
+
+@pytest.mark.parametrize(
     ("flags", "message"),
     [
         pytest.param(("--node", "x"), "cannot be used with other flags that name a node", id="a node as well"),
         pytest.param(
             ("--machine", "figure-1"), "cannot be used with other flags that name a node", id="a machine as well"
         ),
-        pytest.param(("-o", "svg"), "cannot be used with --slices or a picture", id="a picture"),
+        pytest.param(("-o", "svg"), "cannot be used with --slices or -o svg", id="a picture"),
         pytest.param(("--beside", "-"), "standard input is read once", id="pods there from standard input"),
     ],
 )

@@ -195,7 +195,7 @@ def _admitted(
         beside=up.beside,
         started=pods.started,
         fit_check=fit_check,
-        reasons="document" in faces or "wide" in faces,
+        reasons=any(face in faces for face in ("document", "wide", "picture")),
         occupants="picture" in faces or "wide" in faces,
         impossible=fail_on == "impossible",
         there=here.there,

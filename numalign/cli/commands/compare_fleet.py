@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from numalign.cli.stderr import Progress, say, tell
-from numalign.cli.view import Face, Output, View, faces_of, late_imports, show
+from numalign.cli.view import Face, Output, View, command_line, faces_of, late_imports, show
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.render.json import Data
@@ -24,6 +24,7 @@ from numalign.values import NamedTuple
 
 with late_imports():
     from numalign.render.json import compare as compare_json
+    from numalign.render.page import html
     from numalign.render.text import compare, upgrade
 
 
@@ -34,6 +35,8 @@ class Part(NamedTuple):
     document: Document
     admits: tuple[bool, ...]
     """Variant by variant, whether all pods are admitted; of two releases, whether nothing gets worse."""
+    aligned: frozenset[bool | None]
+    """Of the variants that admit every pod, whether all are aligned; empty: none does, or of two releases."""
     notices: tuple[Notice, ...]
 
 
@@ -54,6 +57,17 @@ class Shown(NamedTuple):
         return one_below_the_other(part.document for part in self.parts)
 
     @property
+    def page(self) -> str:
+        """All on a page, below how many nodes admit the pods, and on how many they are aligned."""
+        best = sum(all(part.admits) if self.upgrades else any(part.admits) for part in self.parts)
+        nodes = f"{best} of {len(self.parts)} nodes"
+        verdict = f"Nothing gets worse on {nodes}" if self.upgrades else f"{nodes} can admit every pod"
+        if any(part.aligned - {None} for part in self.parts):
+            verdict += f", {sum(True in part.aligned for part in self.parts)} of these aligned"
+        body = "\n<hr>\n".join(html.blocks(part.document) for part in self.parts)
+        return html.page("numalign compare", verdict, command_line(), body)
+
+    @property
     def data(self) -> Data:
         """All in one list."""
         data = [part.data for part in self.parts if part.data is not None]
@@ -62,7 +76,10 @@ class Shown(NamedTuple):
 
 
 VIEW = View[Shown](
-    document=lambda shown: shown.document, wide=lambda shown: shown.document, data=lambda shown: shown.data
+    document=lambda shown: shown.document,
+    wide=lambda shown: shown.document,
+    data=lambda shown: shown.data,
+    own={"html": lambda shown: shown.page},
 )
 
 
@@ -78,7 +95,7 @@ def sources_of(
     if machines or (node is not None and fleet is not None):
         raise InputError("cannot be used with other flags that name a node; fix: remove those", flag)
     if slices is not None or not VIEW.offers(output):
-        raise InputError("cannot be used with --slices or a picture; fix: remove these", flag)
+        raise InputError("cannot be used with --slices or -o svg; fix: remove these", flag)
     return files_of(fleet, folders=True) if fleet is not None else (str(node),)
 
 
@@ -134,6 +151,9 @@ def _part(faces: Sequence[Face], question: NodeQuestion) -> Part:
         _data(answer) if data else None,
         () if data else _document(answer, wide="wide" in faces),
         answer.admits,
+        frozenset(row.aligned for row in answer.result.rows if row.admit)
+        if isinstance(answer.result, CompareResult)
+        else frozenset(),
         answer.notices,
     )
 

@@ -43,7 +43,8 @@ overflow-wrap: break-word; }
 @media (max-width: 48rem) {
 thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 2px solid #8886; }
 td, td.right { display: grid; grid-template-columns: 9rem 1fr; gap: .5rem; text-align: left; border: 0; }
-td::before { content: attr(data-label); opacity: .75; } }
+td::before { content: attr(data-label); opacity: .75; }
+td:empty { display: none; } td[data-label=""] { display: block; font-weight: bold; } }
 """
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.picture.canvas import SMALL, WIDTH, Canvas, Picture, shorten
+from numalign.render.picture.canvas import Canvas, Picture, shorten, text_width, wrap
 from numalign.render.text.capacity import alignment_text
 
 if TYPE_CHECKING:
     from numalign.results.capacity import CapacityResult, NodeCapacity, ShapeCapacity, ZoneRoom
 
-MARGIN = 24.0
+WIDTH, MARGIN = 800, 24.0
+TEXT = 12.0
+"""Size of names and counts."""
 MAX_NODES_NAMED = 60
 """Up to so many nodes have their names beside them."""
 COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#d1e5f0", "#67a9cf", "#2166ac")
@@ -30,7 +32,7 @@ LEGEND = (
 
 def heat_map(result: CapacityResult, origin: str) -> Picture:
     """Draw every shape's map, one below the other."""
-    canvas = Canvas()
+    canvas = Canvas(WIDTH)
     top = MARGIN
     for shape in result.shapes:
         top = _shape(canvas, shape, origin, top) + MARGIN
@@ -53,8 +55,10 @@ def colour(zone: ZoneRoom) -> str:
 def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> float:
     """Draw one map; returns where it ends."""
     fits = alignment_text(shape.now, shape.aligned, shape.nothing)
-    canvas.text(MARGIN, top + 14, f"{shape.name} on {origin}: fits now: {fits}", 14, bold=True)
-    y = _legend(canvas, top + 26)
+    for line in wrap(f"{shape.name} on {origin}: fits now: {fits}", WIDTH - 2 * MARGIN, 16):
+        canvas.text(MARGIN, top + 14, line, 16, bold=True)
+        top += 22
+    y = _legend(canvas, top + 6)
     if len(shape.nodes) <= MAX_NODES_NAMED:
         return _named(canvas, shape.nodes, y)
     return _dense(canvas, shape.nodes, y)
@@ -63,10 +67,13 @@ def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> flo
 def _legend(canvas: Canvas, top: float) -> float:
     x = MARGIN
     for look, label in LEGEND:
-        canvas.rect(x, top, 10, 10, f'fill="{look}" stroke="#888888" stroke-width="0.5"')
-        canvas.text(x + 14, top + 9, label)
-        x += 28 + len(label) * SMALL * 0.61
-    return top + 24
+        wide = 36 + text_width(label, TEXT)
+        if x + wide - 14 > WIDTH - MARGIN:
+            x, top = MARGIN, top + 20
+        canvas.rect(x, top, 14, 14, f'fill="{look}" stroke="#888888" stroke-width="0.5"')
+        canvas.text(x + 20, top + 11, label, TEXT)
+        x += wide
+    return top + 28
 
 
 def _named(canvas: Canvas, nodes: Sequence[NodeCapacity], top: float) -> float:
@@ -74,10 +81,10 @@ def _named(canvas: Canvas, nodes: Sequence[NodeCapacity], top: float) -> float:
     size, name = 16.0, 180.0
     for place, node in enumerate(nodes):
         y = top + place * (size + 4)
-        canvas.text(MARGIN, y + 12, shorten(node.node, name), SMALL + 1)
+        canvas.text(MARGIN, y + 12, shorten(node.node, name, TEXT), TEXT)
         _squares(canvas, node, MARGIN + name, y, size)
         count = "unknown" if node.now is None else f"{node.now} fit"
-        canvas.text(MARGIN + name + max(len(node.zones), 1) * (size + 2) + 8, y + 12, count, SMALL + 1)
+        canvas.text(MARGIN + name + max(len(node.zones), 1) * (size + 2) + 8, y + 12, count, TEXT)
     return top + len(nodes) * (size + 4)
 
 

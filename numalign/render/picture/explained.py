@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.render.picture.looks import state_of
 from numalign.render.picture.occupants import Said, draw_scenes
 from numalign.render.text.explain import admitted_text
-from numalign.render.text.in_brief import briefs
+from numalign.render.text.in_brief import briefs, fix_text
 from numalign.results.explain import first_problem
 
 if TYPE_CHECKING:
+    from numalign.kubelet.config import KubeletConfig
     from numalign.render.picture.canvas import Picture
     from numalign.results.compare import Scene
-    from numalign.results.explain import ExplainResult
+    from numalign.results.explain import ExplainedPod, ExplainResult
 
 
 def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequence[Sequence[str]]) -> Picture:
@@ -40,4 +41,17 @@ def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequen
     fix = [f"fix: {said[0].fix}"] * bool(said[0].fix)
     drawn = len(scenes) > 1  # else nothing was tried, as where the manifest keeps CPUs from being pinned
     why = [text for text in (*why, *(() if drawn else fix)) if text]
-    return draw_scenes(scenes, Said(state_of(told.pod), head, why, asked), [*fix, *flags[place][:1]] if drawn else ())
+    between = [*fix, *flags[place][:1], *_aligns(told, result.setup.config, flags[place])] if drawn else ()
+    return draw_scenes(scenes, Said(state_of(told.pod), head, why, asked), between)
+
+
+def _aligns(told: ExplainedPod, config: KubeletConfig, flags: Sequence[str]) -> Iterator[str]:
+    """Where the first fix does not align the pod, name the first that does, or say that none was found."""
+    if told.changes[0].aligned is not False:
+        return
+    better = next((place for place, change in enumerate(told.changes) if change.aligned), None)
+    if better is None:
+        yield "No fix found aligns the pod."
+    else:
+        yield f"fix that aligns: {fix_text(told, config, better)}"
+        yield from flags[better : better + 1]

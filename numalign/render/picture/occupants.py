@@ -7,19 +7,22 @@ its container has a red frame and a red line to them, with the distance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from numalign.analysis.placed import Part
+from numalign.analysis.reasons.order import reasons
 from numalign.model.cpuset import format_set, ids
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.picture.canvas import Canvas, Picture, text_width, wrap
-from numalign.render.picture.looks import JUDGED, RED, State, draw_sign, look_of, state_of, worst_state
+from numalign.render.picture.looks import JUDGED, RED, SIGNS, State, draw_sign, look_of, state_of, worst_state
 from numalign.render.picture.room import BARE, FREE, GAP, GUESSED, MARGIN, RESERVED, Box, Guest, Rooms, distance
 from numalign.render.text.admit import summary
 from numalign.render.text.alignment import aligned_where, bus_text, reason_of
 from numalign.render.text.amounts import devices_text, listed, named
 from numalign.render.text.explain import admitted_text
+from numalign.render.text.words import lines as word_lines
 from numalign.results.compare import Scene
 from numalign.values import NamedTuple
 
@@ -32,7 +35,7 @@ WIDTH, GUTTER, WIDE_GUTTER = 800, 20.0, 100.0
 BARE_COLUMNS = 3
 """Rooms side by side of NUMA nodes without CPUs."""
 MAX_NAMED = 8
-"""How many pods are named that were rejected for one reason."""
+"""How many pods are named that were rejected for one reason, and how many reasons."""
 MAX_FAR = 12
 """How many lines to far devices are drawn; more would hide the machine."""
 LINE = f'stroke="{RED}" stroke-width="3"'
@@ -91,7 +94,7 @@ def draw_scenes(
     places = {key: place for place, key in enumerate(dict.fromkeys(holders))}
     for number, scene in enumerate(scenes):
         if number == 1 and between:
-            top = _between(canvas, between, top)
+            top = _between(canvas, between, said_of(scene.result).state if scene.result else "rejected", top)
         if scene.result is None:
             top = _not_started(canvas, scene, top)
             described.append(f"{scene.title}: the kubelet would not start: {scene.error}")
@@ -114,11 +117,8 @@ def said_of(result: AdmitResult) -> Said:
         return Said(worst_state(pods), counted + ", all aligned" * all(pod.aligned for pod in pods) * bool(pods))
     pod = pods[0]
     if not pod.admitted:
-        return Said(
-            "rejected",
-            f"{pod.name}: rejected ({pod.reason or pod.stage})",
-            [f'Kubelet: "{pod.reason or pod.stage}: {pod.message}"'],
-        )
+        why = [*filter(None, _whys(result)), f'Kubelet: "{pod.reason or pod.stage}: {pod.message}"']
+        return Said("rejected", f"{pod.name}: rejected ({pod.reason or pod.stage})", why)
     return Said(state_of(pod), admitted_text(pod), list(_reasons(pod)))
 
 
@@ -128,16 +128,23 @@ def _reasons(pod: PodResult) -> Iterator[str]:
             yield f"{f'{one.name}: ' * (len(pod.containers) > 1)}{reason_of(one, pod.qos)}"
 
 
-def _between(canvas: Canvas, lines: Sequence[str], top: float) -> float:
-    """Draw a frame with the fix, and an arrow to what comes of it."""
-    wrapped = [
-        (line, place == 0) for place, text in enumerate(lines) for line in wrap(text, WIDTH - 2 * MARGIN - 76, 15)
-    ]
-    height = 18 + 21 * len(wrapped)
-    canvas.rect(MARGIN, top, WIDTH - 2 * MARGIN, height, 'fill="#e4f1ea" stroke="#1d6b45" stroke-width="2" rx="8"')
+def _whys(result: AdmitResult) -> Iterator[str]:
+    """Say in a sentence or two what each rejected pod lacks, in order; empty: nobody asked why."""
+    for group in result.refusals:
+        why = " ".join(f"{text.strip().removesuffix('.')}." for text in word_lines(reasons(group.refusal)))
+        yield from [why] * group.number
+
+
+def _between(canvas: Canvas, lines: Sequence[str], state: State, top: float) -> float:
+    """Draw a frame with the fix, the sign of what comes of it, and an arrow to that."""
+    wrapped = [(line, text.startswith("fix")) for text in lines for line in wrap(text, WIDTH - 2 * MARGIN - 76, 15)]
+    height = max(18 + 21 * len(wrapped), 60)
+    fill, pen = ("#fdf1e0", SIGNS["bad"]) if state in ("bad", "rejected") else ("#e7f1f8", SIGNS["good"])
+    canvas.rect(MARGIN, top, WIDTH - 2 * MARGIN, height, f'fill="{fill}" stroke="{pen}" stroke-width="2" rx="8"')
     x = MARGIN + 24
-    canvas.line(x, top + 12, x, top + height + 4, 'stroke="#1d6b45" stroke-width="4"')
-    canvas.shape([(x - 10, top + height + 2), (x + 10, top + height + 2), (x, top + height + 16)], 'fill="#1d6b45"')
+    draw_sign(canvas, state, x - 12, top + 9, 24)
+    canvas.line(x, top + 40, x, top + height + 4, f'stroke="{pen}" stroke-width="4"')
+    canvas.shape([(x - 10, top + height + 2), (x + 10, top + height + 2), (x, top + height + 16)], f'fill="{pen}"')
     for place, (line, bold) in enumerate(wrapped):
         canvas.text(MARGIN + 52, top + 24 + place * 21, line, 15, bold=bold)
     return top + height + 22
@@ -352,17 +359,18 @@ class _Drawn:
             self.described += [f"{said.removesuffix('.')}.", *(f"{text}." for text in close)]
         self.described += [f"{one.text}." for one in far]
         rejected: dict[str, list[str]] = {}
-        for pod in self.result.pods if len(self.result.pods) > 1 else ():
-            if not pod.admitted:
-                rejected.setdefault(pod.reason or pod.stage, []).append(pod.name)
-        for reason, names in rejected.items():
+        pods = [pod for pod in self.result.pods if not pod.admitted and len(self.result.pods) > 1]
+        for pod, why in zip_longest(pods, _whys(self.result) if pods else ()):
+            rejected.setdefault(f"rejected ({pod.reason or pod.stage}){f'. {why}' if why else ''}", []).append(pod.name)
+        shown = [f"{few_of(names, MAX_NAMED)}: {text}" for text, names in rejected.items()]
+        more = sum(map(len, [*rejected.values()][MAX_NAMED:]))
+        for text in (*shown[:MAX_NAMED], *[f"{more} more pod{'s' * (more > 1)}: rejected"] * bool(more)):
             draw_sign(self.canvas, "rejected", MARGIN + 4, y + 2, 16)
-            text = f"{few_of(names, MAX_NAMED)}: rejected ({reason})"
             for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
                 self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=True)
                 y += 18
             y += 4
-            self.described.append(f"{text}.")
+            self.described.append(f"{text.removesuffix('.')}.")
         return y
 
     def _key(self, y: float, far: Sequence[Far]) -> float:

@@ -17,6 +17,8 @@ from numalign.scheduler.simulate.report import Moment
 from numalign.values import NamedTuple
 
 COLOURS: Final = ("#3b6fb6", "#c2572b", "#3f8f4f", "#8457a8", "#8a6d00", "#1a8a8f")
+DASHES: Final = ("none", "8 4", "4 3", "10 3 2 3", "5 5", "1 5")
+"""Lines are told apart without colours, and one below another shows through its gaps."""
 WIDTH: Final = 720
 HEIGHT: Final = 220
 _LEFT, _BOTTOM, _TOP, _RIGHT = 64, 28, 12, 12
@@ -57,17 +59,21 @@ def plot(title: str, series: Sequence[Series], *, share: bool = False) -> str:
             f"{_LEFT + wide * time / end:.1f},{_TOP + high * (1 - min(value / most, 1)):.1f}"
             for time, value in one.points
         )
-        colour = COLOURS[place % len(COLOURS)]
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        parts.append(f'<polyline points="{path}" fill="none" {_pen(place)}/>')
     return "".join((*parts, "</svg>"))
 
 
 def legend(names: Sequence[str]) -> str:
-    """Name the lines by their colours."""
+    """Name the lines by their colours and dashes."""
     return "".join(
-        f'<span class="key"><i style="background:{COLOURS[place % len(COLOURS)]}"></i>{_label(name)}</span>'
+        f'<span class="key"><svg viewBox="0 0 40 8" aria-hidden="true"><path d="M0,4 h40" {_pen(place)}/></svg> '
+        f"{_label(name)}</span>"
         for place, name in enumerate(names)
     )
+
+
+def _pen(place: int) -> str:
+    return f'stroke="{COLOURS[place % len(COLOURS)]}" stroke-dasharray="{DASHES[place % len(DASHES)]}" stroke-width="2"'
 
 
 def _label(text: str) -> str:
@@ -88,8 +94,7 @@ _STYLE: Final = """
 svg { width: 100%; height: auto; }
 svg text { font-size: 11px; fill: currentColor; }
 svg .grid { stroke: #8884; }
-.key { margin-right: 1.2rem; } .key i { display: inline-block; width: 1rem; height: .25rem; margin-right: .4rem;
-vertical-align: middle; }
+.key { margin-right: 1.2rem; white-space: nowrap; } .key svg { width: 2.5rem; vertical-align: middle; }
 """
 
 _PLOTS: tuple[tuple[str, Callable[[Moment], float], bool], ...] = (
@@ -109,7 +114,7 @@ def simulate_html(result: SimulateResult, document: Document, command: str) -> s
         series = [Series(name, tuple([(one.at_s, value(one)) for one in report.moments])) for name, report in done]
         plots.append(f"<h2>{title}</h2>\n{plot(title, series, share=share)}")
     verdict = "; ".join(
-        f"{name}: {one.admitted:,} of {one.submitted:,} pods admitted, rejected {sum(one.rejected.values()):,} times"
+        f"{name}: {one.admitted:,} of {one.submitted:,} pods admitted, rejections: {sum(one.rejected.values()):,}"
         for name, one in done
     )
     body = f"{html.blocks(document)}\n<p>{legend([name for name, _ in done])}</p>\n" + "\n".join(plots)

@@ -80,10 +80,13 @@ def _rejected(pod: PodResult, told: ExplainedPod | None, config: KubeletConfig) 
 
 
 def _fix(told: ExplainedPod | None, config: KubeletConfig) -> str:
-    """Write the first change that was found; of several parts each is a sentence."""
-    if told is None or not told.changes:
-        return ""
-    change, after = told.changes[0], told.after[0]
+    """Write the first change that was found."""
+    return fix_text(told, config, 0) if told is not None and told.changes else ""
+
+
+def fix_text(told: ExplainedPod, config: KubeletConfig, place: int) -> str:
+    """Write one of the changes that were found; of several parts each is a sentence."""
+    change, after = told.changes[place], told.after[place]
     parts = [what_text(part.change, config, told.containers) for part in change.parts]
     what = ". ".join(parts) if len(parts) > 1 else what_text(change, config, told.containers)
     return f"{what}{aligned_then(change, after, told)}{where_then(change, after, told)}"

@@ -251,6 +251,45 @@ def test_a_fix_that_changes_a_setting_is_drawn_under_it() -> None:
     assert "with the fix: hgx-h100" in text
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(
+            ("docs/examples/vllm.yaml", "-m", "hgx-h100", "--policy", "single-numa-node"),
+            "admitted, NOT aligned --policy best-effort fix that aligns: Request at most 4 nvidia.com/gpu (now 8): ",
+            id="another fix aligns",
+        ),
+        pytest.param(
+            ("pods/announcement.yaml", "-m", "figure-1", "--policy", "none"),
+            "admitted, NOT aligned --without numa-aligned-2 No fix found aligns the pod.",
+            id="none aligns",
+        ),
+    ],
+)
+def test_a_fix_that_does_not_align_is_told_from_one_that_does(words: tuple[str, ...], expected: str) -> None:
+    picture = picture_of("explain", *words)
+    assert expected in said(picture)
+    assert sum(str(one[0].text) == "NOT aligned" for one in picture.iter(f"{SVG}polygon") if len(one)) == 2
+
+
+def test_a_rejected_pod_among_others_is_drawn_with_what_it_lacks() -> None:
+    words = ("admit", "docs/examples/vllm.yaml", "docs/examples/gpu-nic.yaml", "-m", "hgx-h100", "--replicas", "1")
+    text = said(picture_of(*words, "--policy", "best-effort"))
+    assert "rank: rejected (UnexpectedAdmissionError). nvidia.com/gpu: 1 requested, 0 of 8 free." in text
+
+
+def test_of_many_reasons_for_rejections_a_few_are_drawn(tmp_path: Path) -> None:
+    limits = "{resources: {limits: {cpu: '%d', memory: 1Gi}}, name: c, image: i}"
+    pods = [
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: p{count}}}, spec: {{containers: [{limits % count}]}}}}"
+        for count in range(20, 32)
+    ]
+    (tmp_path / "pods.yaml").write_text("\n---\n".join(pods))
+    text = said(picture_of("admit", str(tmp_path / "pods.yaml"), "-m", "figure-1", "--policy", "none"))
+    assert "p20: rejected" in text
+    assert "4 more pods: rejected" in text
+
+
 def test_an_aligned_pod_is_explained_by_one_machine() -> None:
     text = said(picture_of("explain", "docs/examples/gpu-nic.yaml", "-m", "hgx-h100", "--policy", "restricted"))
     assert text.startswith("rank: admitted, aligned on NUMA 0")
