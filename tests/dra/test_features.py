@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.dra.features import GATES, RELEASES, Features, asked_features, features
+from numalign.dra.features import GATES, RELEASES, Features, asked_features, features, newest_of
+from numalign.dra.values import Node
 from numalign.kubelet.releases import NEWEST_TEXT
 
 ALPHA = {"DRAConsumableCapacity": True}
@@ -104,3 +105,18 @@ def test_a_release_that_is_not_known_is_an_error() -> None:
 def test_a_release_is_asked_for_or_the_newest() -> None:
     assert asked_features("1.34", "") == features("1.34", {})
     assert asked_features(None, "") == features(NEWEST_TEXT, {})
+
+
+@pytest.mark.parametrize(
+    ("named", "newest"),
+    [
+        (["v1.34.2", "v1.35.0"], "1.35"),
+        (["v1.35.0", "v1.34.2"], "1.35"),
+        (["v1.34.2-gke.100", ""], "1.34"),
+        (["v1.99.0", "1.34"], "1.34"),
+        (["v1.99.0", "latest"], None),
+        ([], None),
+    ],
+)
+def test_a_scheduler_is_as_new_as_the_newest_kubelet_that_is_known(named: list[str], newest: str | None) -> None:
+    assert newest_of([Node(f"n{place}", release=release) for place, release in enumerate(named)]) == newest

@@ -199,7 +199,7 @@ class PatternReader:
                     start, end = max(low, first), min(high, last)
                     if start <= end:
                         more.append((start + shift, end + shift))
-                if low == high and low > 127:
+                if low == high:
                     more += [
                         (ord(other), ord(other)) for other in (chr(low).lower(), chr(low).upper()) if len(other) == 1
                     ]

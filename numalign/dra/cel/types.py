@@ -81,7 +81,7 @@ def accepts(wanted: Type, given: Type, bound: Bindings) -> Bindings | None:
             # The first concrete type after an unknown one narrows nothing: an unknown one accepts all.
             return {**bound, wanted.name: given} if known is None else bound
         result = accepts(known, given, bound)
-        return {**bound, wanted.name: given} if result is not None and is_dynamic(given) else result
+        return {**bound, wanted.name: given} if is_dynamic(given) else result
     if wanted == ATTRIBUTE and given.name == "list":
         return None
     if is_dynamic(wanted) or is_dynamic(given):

@@ -23,6 +23,8 @@ TRUE = [
     'timestamp("2026-11-28T00:00:00Z").getDayOfWeek() == 6',
     'timestamp("2026-11-28T00:00:00Z").getDayOfMonth() == 27 && timestamp("2026-11-28T00:00:00Z").getDate() == 28',
     'timestamp("2026-02-01T00:00:00Z").getMonth() == 1 && timestamp("2026-02-01T00:00:00Z").getDayOfYear() == 31',
+    'string(timestamp("1968-12-31T00:00:00Z") + duration("24h")) == "1969-01-01T00:00:00Z"',
+    'timestamp("0072-12-31T00:00:00Z").getFullYear() == 72 && timestamp("0003-01-01T00:00:00Z").getFullYear() == 3',
     'string(timestamp(0)) == "1970-01-01T00:00:00Z" && int(timestamp(7)) == 7',
     '"%s-%d %.2f %x %b %%".format(["a", 3, 1.5, 255, 5]) == "a-3 1.50 ff 101 %"',
     '"%s %s".format([[1, 2], true]) == "[1, 2] true"',
