@@ -33,7 +33,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "preempted": ("warning", None),  # the scheduler's own choice
     "start-failed": ("warning", "numalign config check shows a configuration that starts"),
     "observed-differs": ("warning", "run numalign snapshot on the node, and add --node with its file"),
-    "beside-refused": ("warning", None),  # the pod is not on the node, and numalign explain finds a fix for it
+    "beside-refused": ("warning", None),  # the message says what to do
     # Inputs.
     "no-pod": ("note", None),  # a document without a pod changes no answer
     "no-manifest": ("note", None),  # a file without a manifest changes no answer

@@ -275,7 +275,7 @@ def _oddities(session: Session, after: NodeState, demand: PodDemand, pod: Pod) -
         release = version_text(session.node.kubelet.version)
         yield Notice(
             "pod-level-unpinned",
-            f"has spec.resources, so kubelet {release} pins no CPUs and no memory; without them it pins",
+            f"kubelet {release} pins no CPUs and no memory of a pod with spec.resources",
             pod.name,
         )
     for container in demand.containers:

@@ -21,6 +21,7 @@ from numalign.kubelet.demand import effective
 from numalign.model.apiserver import amount
 from numalign.model.quantity import NANO, QuantityError
 from numalign.model.resources import is_hugepages, page_size
+from numalign.model.words import few_of
 from numalign.results.explain import Closer, ExplainedPod, ExplainResult
 from numalign.tasks.setup import load_machine
 from numalign.worlds.missing import missing_notices, passing_over
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from numalign.tasks.setup import LoadedPods
 
 
+MAX_PODS_NAMED = 5
+"""How many pods an error names."""
 MAX_NODES = 8
 """On how many NUMA nodes what is lacking is tried."""
 
@@ -270,11 +273,12 @@ def gone(up: LoadedPods, request: WhatIfRequest, there: Sequence[Pod] = ()) -> t
     return tuple(_named(earlier, name, "--without") for name in request.without)
 
 
-def _named(pods: Iterable[Pod], name: str, flag: str) -> Pod:
+def _named(pods: Sequence[Pod], name: str, flag: str) -> Pod:
     found = [pod for pod in pods if name in (pod.name, pod.full_name)]
     if len(found) != 1:
-        many = "several pods have this name; fix: write NAMESPACE/NAME" if found else "no admitted pod has this name"
-        raise InputError(many, f"{flag} {name}")
+        known = few_of([pod.name for pod in pods], MAX_PODS_NAMED) or "none"
+        said = "several pods have this name; fix: write NAMESPACE/NAME" if found else f"unknown pod; allowed: {known}"
+        raise InputError(said, f"{flag} {name}")
     return found[0]
 
 

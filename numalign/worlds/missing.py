@@ -22,8 +22,8 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            hint = f". Similar: {near}" if near else f"; fix: if the machine has it, add --device {resource}@NUMA=N"
-            text = f"runs without {resource}{hint}"
+            fix = f"request {near}" if near else "use a machine that has it"
+            text = f"admitted without {resource}; fix: {fix}, or add --device {resource}@NUMA=N if this machine has it"
             yield Notice("device-missing", text, pod.name)
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def beside_refused(pod: str, reason: str) -> Notice:
     """Warn of a pod that is said to be there and that this node refuses: the answer is about a node without it."""
-    return Notice("beside-refused", f"{reason} on this node: the answer is about a node without this pod", pod)
+    fix = "if the pod runs there, correct the machine or the kubelet settings; else remove it"
+    return Notice("beside-refused", f"{reason} on this node, so left out; fix: {fix}", pod)
 
 
 def pod_result(outcome: Outcome, *, why_apart: bool = False) -> PodResult:

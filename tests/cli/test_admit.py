@@ -91,8 +91,17 @@ class TestInputs:
 
 BAD = {
     "empty": (b"", "standard input: no pod found: no document is a Pod or has a pod template"),
-    "no pod": (b"kind: Service\n", "standard input: no pod found, only Service"),
-    "not YAML": (b"a: [", "standard input:2: not YAML: did not find expected node content while parsing a flow node"),
+    "no pod": (
+        b"kind: Service\n",
+        "standard input: no pod found, only Service; fix: name a file with a Pod or a pod template",
+    ),
+    "not YAML": (
+        b"a: [",
+        (
+            "standard input:2: not YAML: did not find expected node content while parsing a flow node that begins in "
+            "line 2; fix: correct the YAML there"
+        ),
+    ),
     "half a JSON file": (json.dumps(pod("a")).encode()[:150], None),
     "an alias bomb": (
         b"a: &a [1,1,1,1,1,1,1,1,1]\n"
@@ -332,8 +341,8 @@ class TestOutput:
     def test_what_is_said_of_many_pods_is_said_once(self) -> None:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
-        said = "warning: p0, p1, p2 and 2 more: runs without example.com/dev"
-        said += "; fix: if the machine has it, add --device example.com/dev@NUMA=N"
+        said = "warning: p0, p1, p2 and 2 more: admitted without example.com/dev"
+        said += "; fix: use a machine that has it, or add --device example.com/dev@NUMA=N if this machine has it"
         assert one_line(done.err) == said
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 

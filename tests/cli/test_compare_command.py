@@ -98,7 +98,10 @@ class TestTable:
             "*  none              -               admitted without nvidia.com/gpu  -       "
             "no: incomplete  2 (0)   UnexpectedAdmissionError  nothing"
         ) in done.out
-        assert ("warning: guaranteed-4cpu-1gpu: runs without nvidia.com/gpu. Similar: gpu-vendor.com/gpu") in done.err
+        assert (
+            "warning: guaranteed-4cpu-1gpu: admitted without nvidia.com/gpu\n"
+            "  fix: request gpu-vendor.com/gpu, or add --device nvidia.com/gpu@NUMA=N if this machine has it"
+        ) in done.err
 
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
         done = compare(PODS / "two-containers-pod-scope.yaml", "-m", "figure-1", "-m", "gb200")

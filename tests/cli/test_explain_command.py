@@ -132,8 +132,8 @@ def a_pod(name: str, limits: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--pod", "nobody"), "--pod nobody: no admitted pod has this name"),
-        (("--without", "numa-aligned-3"), "--without numa-aligned-3: no admitted pod has this name"),
+        (("--pod", "nobody"), "--pod nobody: unknown pod"),
+        (("--without", "numa-aligned-3"), "--without numa-aligned-3: unknown pod"),
         (
             ("--set", "numa-aligned-container:gpus=1"),
             (

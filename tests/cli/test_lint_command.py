@@ -113,11 +113,15 @@ def test_a_repository_of_mixed_files_is_judged_by_its_pods(tmp_path: Path) -> No
     assert mixed.err.splitlines() == [
         "note: skipped 1 document without a pod: Service",
         BROKEN.format(tmp_path),
+        "fix: correct the YAML there",
     ]
     assert in_process("lint", good, tmp_path / "svc.yaml").status == 0
 
 
-BROKEN = "error: {}/broken.yaml:3: not YAML: did not find expected node content while parsing a flow node"
+BROKEN = (
+    "error: {}/broken.yaml:3: not YAML: did not find expected node content while parsing a flow node that begins in "
+    "line 3"
+)
 MIXED: dict[str, bytes] = {
     "README.md": b"# Title\n\n```yaml\nkind: Pod\n```\n",
     "main.py": b"import os\nprint({'a': 1})\n",

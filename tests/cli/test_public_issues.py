@@ -22,7 +22,7 @@ NOT_EXTENDED = "failed to find NUMA nodes to extend the current topology hint"
             1,
             [
                 "restricted allows 7 NUMA nodes, because the kubelet also counts reserved CPUs",
-                "Request 113 cpu (now 112): aligned on NUMA 0-7",
+                "Request 113 CPUs (now 112): aligned on NUMA 0-7",
                 "Above 112 CPUs the kubelet counts 8 NUMA nodes, as nvidia.com/gpu needs.",
             ],
             id="kubernetes/kubernetes 132187: reserved CPUs count for the width",

@@ -387,4 +387,4 @@ def test_who_sits_where_is_drawn(machine: str, kubelet: Path) -> None:
     assert "dpdk" in picture.out
     assert "pods admitted" not in picture.out
     assert page.out.startswith("<!DOCTYPE html>")
-    assert "would restart" in page.out
+    assert "restart would succeed" in page.out

@@ -155,7 +155,7 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
         yield ConfigFinding(
             "split-cores",
             field,
-            f"reserving {format_set(reserved)} splits cores: pods use the other half, "
+            f"reserving {format_set(reserved)} splits cores: pods use the other threads, "
             f"CPU{'s' * (split.bit_count() > 1)} {format_set(split)}; "
             f"fix: reserve whole cores, {format_set(reserved | split)}{in_all}",
         )

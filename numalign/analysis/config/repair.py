@@ -187,7 +187,11 @@ def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     given, kubelet = setup.config.feature_gates, setup.kubelet
     bad = bad_gates(kubelet, given)
     if bad:
-        rest = {name: value for name, value in given.items() if name not in bad}
+        rest = {}
+        for name, value in given.items():
+            meant = nearest(name, kubelet.gates, 0.95) if name in bad and not gate_of(kubelet, name) else name
+            if meant and (name not in bad or meant not in bad):
+                rest[meant] = value
         yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
     for name, off in unmet_gates(kubelet, given).items():
         yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
@@ -229,7 +233,8 @@ def _topology_options(setup: Setup) -> Iterator[SettingChange]:
     nodes = len(machine.numa_nodes)
     if MAX_NODES in given or (nodes > topology.LEAST_MAX_NODES and MAX_NODES in setup.kubelet.levels("topology")):
         enough = {**given, MAX_NODES: str(max(topology.LEAST_MAX_NODES, nodes))}
-        yield SettingChange(field, enough, f"this machine has {nodes} NUMA nodes; the lowest limit is 8")
+        now = f" (now {given[MAX_NODES]})" if MAX_NODES in given else ""
+        yield SettingChange(field, enough, f"allowed: {enough[MAX_NODES]} or more for {nodes} NUMA nodes{now}")
     if nodes > topology.LEAST_MAX_NODES:
         why = f"the other policies need {MAX_NODES} for {nodes} NUMA nodes"
         yield SettingChange("topology_manager_policy", "none", why)

@@ -153,7 +153,7 @@ def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator
             (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
         ):
             if held:
-                text = f"pod {uid} has ended; its entry stays until {until}"
+                text = f"pod {uid} has ended; the kubelet removes the entry at {until}"
                 yield NodeFinding(
                     "leftover",
                     "info",

@@ -6,7 +6,7 @@ from one process, eight, or a Dask cluster, and a node that cannot be read takes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from numalign.cli.stderr import Progress, say, tell
@@ -14,7 +14,7 @@ from numalign.cli.view import Face, Output, View, command_line, faces_of, late_i
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.render.json import Data
-from numalign.render.page.document import Document, one_below_the_other
+from numalign.render.page.document import Document, Title, one_below_the_other
 from numalign.results.compare import CompareResult
 from numalign.tasks.cluster import files_of
 from numalign.tasks.fleet import NodeAnswer, NodeQuestion, ask_node
@@ -38,6 +38,8 @@ class Part(NamedTuple):
     aligned: frozenset[bool | None]
     """Of the variants that admit every pod, whether all are aligned; empty: none does, or of two releases."""
     notices: tuple[Notice, ...]
+    sums: Mapping[str, int]
+    """Policy -> most aligned copies; empty of two releases."""
 
 
 class Shown(NamedTuple):
@@ -53,8 +55,11 @@ class Shown(NamedTuple):
 
     @property
     def document(self) -> Document:
-        """All, one below the other."""
-        return one_below_the_other(part.document for part in self.parts)
+        """All, one below the other, and their sum."""
+        sums = {name: sum(part.sums.get(name, 0) for part in self.parts) for part in self.parts for name in part.sums}
+        documents = [part.document for part in self.parts]
+        total = [[Title(compare.sum_text(sums, len(self.parts)))]] if sums and len(self.parts) > 1 else []
+        return one_below_the_other([*(documents if self.upgrades else compare.alike(documents)), *total])
 
     @property
     def page(self) -> str:
@@ -148,13 +153,14 @@ def _part(faces: Sequence[Face], question: NodeQuestion) -> Part:
     answer = ask_node(question)
     data = "data" in faces
     return Part(
-        _data(answer) if data else None,
-        () if data else _document(answer, wide="wide" in faces),
-        answer.admits,
-        frozenset(row.aligned for row in answer.result.rows if row.admit)
+        data=_data(answer) if data else None,
+        document=() if data else _document(answer, wide="wide" in faces),
+        admits=answer.admits,
+        aligned=frozenset(row.aligned for row in answer.result.rows if row.admit)
         if isinstance(answer.result, CompareResult)
         else frozenset(),
-        answer.notices,
+        notices=answer.notices,
+        sums=compare.most_aligned(answer.result) if isinstance(answer.result, CompareResult) else {},
     )
 
 

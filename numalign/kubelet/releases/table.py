@@ -120,8 +120,7 @@ def parse_version(text: str, where: str = "--kubelet-version") -> Version:
         exact = f"{version_text(EXACT)} to {version_text(NEWEST)}"
         if version is not None and version > PUBLISHED:
             raise InputError(
-                f"{where}: kubelet {version_text(version)} is not known yet: {exact} are exact, "
-                f"and every version from {known} can be given"
+                f"{where}: kubelet {version_text(version)} is not known yet; allowed: {known} ({exact} are exact)"
             )
         raise InputError(f"expected a version from {known}, got {text!r}", where)
     return version

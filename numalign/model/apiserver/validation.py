@@ -283,6 +283,8 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
         if exact:
             yield Problem(path, f"a request without a limit; {name} needs a limit equal to the request")
     elif exact and request.nano != limit.nano:
-        yield Problem(path, f"{canonical(request)} and limit {canonical(limit)} differ; {name} needs both equal")
+        yield Problem(
+            path, f"{canonical(request)} and limit {canonical(limit)} differ; fix: write the same amount for both"
+        )
     elif request.nano > limit.nano:
         yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")

@@ -264,8 +264,8 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
         wide = layout.widths(table.columns, texts, places, room)
     titles: tuple[Cell, ...] = tuple(Styled(column, "bold") for column in table.columns)
     yield from _row(table, titles, places, wide, title=True)
-    if width is not None:
-        yield [(" " * table.indent + "─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
+    if width is not None and not table.indent:
+        yield [("─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
     above: list[str] = []
     for row, cells in zip(table.rows, texts, strict=True):
         heading = [f"{table.columns[place].lower()} {cells[place]}" for place in apart if cells[place] != NOTHING]

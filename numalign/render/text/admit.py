@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.machine import Machine
     from numalign.results.admit import AdmitResult, Gang, PodResult, RefusedAlike
+    from numalign.results.node import PodStatus
 
 
 def verdict_cell(judged: Alignment) -> Cell:
@@ -50,6 +51,8 @@ def verdict_word(verdict: Verdict) -> Cell:
     return Styled(WORDS[verdict], style)
 
 
+FIXABLE = {"spread", "floating"}
+"""Verdicts that `explain` says more of."""
 COLUMNS = ("POD", "RESULT", "QOS", "CONTAINER", "HINT", "CPUS", "DEVICES", "MEMORY", "ALIGNED")
 
 
@@ -82,11 +85,8 @@ def admit_document(result: AdmitResult, origin: str, *, wide: bool = False) -> D
         from numalign.render.text.claimed import claims_document
 
         document += claims_document(result.claims)
-    refused = not all(pod.admitted for pod in pods)
-    if refused:
-        document.append(Paragraph())
-    if refused:
-        document.append(Note("For fixes, run numalign explain with the same arguments.", "dim"))
+    if any(not pod.admitted or {one.alignment.verdict for one in pod.containers} & FIXABLE for pod in pods):
+        document += [Paragraph(), Note("For fixes, run numalign explain with the same arguments.", "dim")]
     return document
 
 
@@ -185,7 +185,7 @@ def hint_text(hint: TopologyHint) -> str:
     return nodes_text(hint.numa_affinity) + ("" if hint.preferred else ", not preferred")
 
 
-def short_names(pods: Iterable[PodResult]) -> dict[str, str]:
+def short_names(pods: Iterable[PodResult | PodStatus]) -> dict[str, str]:
     """Give each device resource the part behind its slash, where that is unique."""
     holdings = [one.holding for pod in pods for one in pod.containers]
     names = {name for one in holdings for name in (*(held.resource for held in one.devices), *one.missing)}

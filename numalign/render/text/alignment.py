@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from numalign.model.resources import CPU, MEMORY
+from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.text.amounts import (
     MAX_IDS_NAMED,
@@ -270,13 +270,10 @@ def _lacks(every: Sequence[Lack]) -> Iterator[str]:
 
 
 def _too_large(memory: Sequence[TooLarge], nodes: int) -> str:
-    texts = []
-    for one in memory:
-        asked, there = amount_text(one.resource, one.asked, up=True), amount_text(one.resource, one.there)
-        counted = " (reserved included)" * (one.resource == MEMORY and one.there > 0)
-        texts.append(f"{there}{counted} of the {asked} {one.resource} requested")
+    asked = listed([f"{amount_text(one.resource, one.asked, up=True)} {one.resource}" for one in memory])
+    there = listed([f"{amount_text(one.resource, one.there)}{' in all' * (one.there > 0)}" for one in memory])
     has = "has" if _one(nodes) else "have"
-    return f"{nodes_text(nodes)} {has} {listed(texts)}. The rest comes from other NUMA nodes"
+    return f"{asked} requested, {nodes_text(nodes)} {has} {there}: the rest comes from other NUMA nodes"
 
 
 def least_text(judged: Alignment) -> str:

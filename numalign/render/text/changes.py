@@ -26,6 +26,7 @@ from numalign.render.text.amounts import (
     bytes_text,
     like_asked,
     listed,
+    named,
     readable_text,
 )
 from numalign.render.text.reasons import admitted_anew, for_the_whole_node, long, reason_lines, settings_text
@@ -251,15 +252,15 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         share = bool(resource == CPU and nano % NANO and not asked % NANO)
         whole = resource == CPU and not (share or nano % NANO) and (change.cores > 1 or not (pinned or asked % NANO))
         most = "at most " * (nano < asked and not whole)
-        named, own = f" {resource}", ""
+        what, own = f" CPU{'s' * (nano != NANO)}" if resource == CPU else f" {resource}", ""
         if share and pinned and change.own_cpus:
-            most, named, own = "a share of a CPU, such as ", "", " (no exclusive CPUs)"
+            most, what, own = "a share of a CPU, such as ", "", " (no exclusive CPUs)"
         # 26214Mi (25.6Gi) is no change of 25.6Gi to look at
         say = as_asked_text if asked % NANO else partial(readable_text, down=True)
         other = [f"{say(resource, one)} or " for (name, _), one in change.or_else.items() if name in names]
         now, old = like_asked(resource, nano, asked)
         now, old = now or say(resource, nano), old or readable_text(resource, asked)
-        ask = f"{''.join(other[:1])}{now}{named}"
+        ask = f"{''.join(other[:1])}{now}{what}"
         odd = " (a core has 1 CPU here)" * (single and resource == CPU and nano // NANO % 2 and not nano % NANO)
         less.append(f"{most}{ask} (now {old}){where}{odd}{own}")
     if less:
@@ -291,7 +292,7 @@ def _in_all(change: WayOut, keys: Sequence[tuple[str, str]]) -> str:
     for key in keys:
         now = f"now {readable_text(resource, change.asked[key])}" if key in change.amounts else "unchanged"
         shares.append(f"{readable_text(resource, change.ask(key), down=True)} in {key[0]} ({now})")
-    return f"at most {total} {resource} in {listed(names)} together, such as {listed(shares)}"
+    return f"at most {total} {named(resource)} in {listed(names)} together, such as {listed(shares)}"
 
 
 def _containers(names: Sequence[str]) -> str:

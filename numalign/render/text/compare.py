@@ -37,7 +37,7 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
     document += [Paragraph(), Title(compare_verdict(result))]
     if len(nodes.machines) > 1:
-        document.append(Title(_sum(nodes)))
+        document.append(Title(sum_text(most_aligned(nodes), len(nodes.machines))))
     document += [] if wide else map(Paragraph, _stranded_apart(rows))
     if any(one.claims is not None for one in rows):
         document.append(Paragraph(_with_claims(rows)))
@@ -66,8 +66,20 @@ def _named(compared: ComparedMachine, machine: Machine) -> ComparedMachine:
     return compared._replace(setup=compared.setup._replace(machine=machine), rows=tuple(rows))
 
 
-def _sum(result: CompareResult) -> str:
-    """Add up over all machines, under the policy that has the most; other options are left out."""
+def alike(documents: Iterable[Document]) -> Iterator[Document]:
+    """Let one node stand for all whose documents differ in name and place alone: `node-1 and 11 more`."""
+    groups: dict[str, list[tuple[Note, Document]]] = {}
+    for document in documents:
+        head, rest = document[0], document[1:]
+        if isinstance(head, Note):
+            groups.setdefault(repr((head.text.partition("): ")[2], rest)), []).append((head, rest))
+    for (head, rest), *others in groups.values():
+        name, _, tail = head.text.partition(" (")
+        yield [head._replace(text=f"{name}{f' and {len(others)} more' * bool(others)} ({tail}"), *rest]
+
+
+def most_aligned(result: CompareResult) -> dict[str, int]:
+    """Add up the aligned copies of all machines by policy; other options are left out."""
     sums: dict[str, int] = {}
     for machine in result.machines:
         best: dict[str, int] = {}
@@ -77,9 +89,14 @@ def _sum(result: CompareResult) -> str:
                 best[policy] = max(best.get(policy, 0), one.aligned_replicas)
         for policy, count in best.items():
             sums[policy] = sums.get(policy, 0) + count
+    return sums
+
+
+def sum_text(sums: Mapping[str, int], nodes: int) -> str:
+    """Say how many copies are aligned on all nodes, under the policy that has the most."""
     most = max(sums.values())
     names = listed([policy for policy, count in sums.items() if count == most])
-    return f"Over all {len(result.machines)} nodes: at most {most} aligned copies, under {names}."
+    return f"Over all {nodes} nodes: at most {most} aligned copies, under {names}."
 
 
 def _legend(rows: Sequence[ComparedRow]) -> Iterator[Block]:

@@ -58,10 +58,11 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
             setting = f"{FIELD_NAMES[field]}: {_flow(plain_setting(value))}"
             parts.append(Note(f"fix: {setting}", "good", 3))
         if step.change.field == "reserved_memory" and sums:
-            parts += _memory_parts(sums, 3)
+            parts += _memory_parts(sums, 3) if _differ(sums) else ()
             sums = ()
-        elif step.change.why.split()[-1] not in setting:
-            parts.append(Paragraph(sentence(step.change.why), 3))
+        elif step.change.why.split()[-1] not in setting or step.change.why.startswith("allowed"):
+            why = step.change.why
+            parts.append(Paragraph(why if why.startswith("allowed") else sentence(why), 3))
     parts += _memory_parts(sums, 0) if sums else []
     if report.reserved_cpus is not None:
         parts += [Paragraph(), Paragraph(f"reserved CPUs: {format_set(report.reserved_cpus) or 'none'}")]
@@ -113,8 +114,12 @@ def memory_lines(memory: MemorySum) -> tuple[tuple[str, str, int], ...]:
     return tuple((name, text or bytes_text(amount), amount) for name, text, amount in rows)
 
 
+def _differ(rows: tuple[tuple[str, str, int], ...]) -> bool:
+    return any(name in ("too much", "missing") for name, _, _ in rows)
+
+
 def _memory_parts(rows: tuple[tuple[str, str, int], ...], indent: int) -> Iterable[Block]:
-    verb = "must be" if any(name in ("too much", "missing") for name, _, _ in rows) else "are"
+    verb = "must be" if _differ(rows) else "are"
     text = f"With memoryManagerPolicy Static both sums {verb} equal, to the byte:"
     wide = [max(len(str(row[place])) for row in rows) for place in range(3)]
     margin = " " * (indent + 2)

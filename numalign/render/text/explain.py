@@ -230,7 +230,7 @@ def _kubelet_says(refusal: Refusal, *, several: bool) -> str:
     """Quote the kubelet; of a whole pod of several containers it names the one at which it stopped."""
     where = DOING[refusal.stage] + (f" for container {refusal.container}" if refusal.container else "")
     if refusal.container and refusal.at is None and several:
-        where += ", the first that fails"
+        where += " (the first to fail)"
     if refusal.stage == "hang":
         return f"The kubelet gives no other message, {where}: {refusal.message}"
     if refusal.crash is not None:
@@ -323,7 +323,8 @@ def _judgement(
         near = [f"{text}." for text in nearby_texts(judged)]
         if with_claims == "aligned":
             where = [f"{name}aligned on {nodes_text(judged.nodes)}."] * several
-            yield Note(" ".join([*where, *far, *near]) or f"Aligned on {nodes_text(judged.nodes)}.", "good", 2)
+            if where or far or near:
+                yield Note(" ".join([*where, *far, *near]), "good", 2)
             return
         word = "alignment unknown" if with_claims == "unknown" else f"NOT aligned ({with_claims})"
         without = f"without claims aligned on {nodes_text(judged.nodes)}."
@@ -335,10 +336,10 @@ def _judgement(
 
 
 def _distance(placement: Placement) -> list[str]:
-    if placement.distance is None or placement.local is None:
+    if placement.distance is None or placement.local is None or placement.distance == placement.local:
         return []
     mean = f"{placement.distance:.1f}".removesuffix(".0")
-    return [f"Mean NUMA distance: {mean}, local {placement.local}."]
+    return [f"Mean NUMA distance: {mean} (local: {placement.local})."]
 
 
 VERDICT_WORDS: Mapping[Verdict, str] = {

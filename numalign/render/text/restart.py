@@ -62,8 +62,8 @@ def node_parts(restart: Restart, *, wide: bool = False) -> Iterator[Block]:
         yield Note("A restart rejects no running pod.", "good")
     if restart.memory_may_move:
         yield Note(
-            f"Before a reboot, drain the node and delete {MEMORY_FILE}. NUMA memory totals can change by some MiB. "
-            "The kubelet does not start then.",
+            f"Before a reboot, drain the node and delete {MEMORY_FILE}. "
+            "If a NUMA memory total changes, the kubelet does not start with the old file.",
             "dim",
         )
     if wide and restart.devices:

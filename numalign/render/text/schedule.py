@@ -41,10 +41,30 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         document += [Paragraph(), *_outcome(pod)]
         if pod.answers:
             document += [Paragraph(), *_pod(pod, result.title, wide=wide)]
-    if not all(pod.runs for pod in result.pods):
-        advice = "For fixes, run numalign explain with the machine and the settings of a node."
-        document += [Paragraph(), Note(advice, "dim")]
-    return document
+    advice = dict.fromkeys(text for pod in result.pods if not pod.runs for text in _advice(pod))
+    return [*document, *[Paragraph()] * bool(advice), *map(Paragraph, advice)]
+
+
+def _advice(pod: ScheduledPod) -> Iterator[str]:
+    """Say what to do for a pod that does not run: a scheduler or nodes that run it, or where to find changes of it."""
+    good = [one for one in pod.answers if one.fit.passed and _runs(one)]
+    if good:
+        sure = [name for name in good[0].verdicts if all(_runs(one) for one in pod.answers if _passes(one, name))]
+        able = [name for name in sure if any(one.verdicts[name].passed for one in good)]
+        other = f"use --scheduler {' or '.join(able)}, or " * bool(able)
+        yield f"fix: {other}keep the pod on {names_text([one.node for one in good])} (nodeSelector): admitted there"
+    elif pod.answers and not pod.gates:
+        node = next((one.node for one in pod.answers if one.fit.passed), pod.answers[0].node)
+        yield f"For fixes: numalign explain POD --node FILE (numalign snapshot on {pod.node or node})"
+
+
+def _runs(one: NodeAnswer) -> bool:
+    admits = one.kubelet is not None and one.kubelet.admitted and not one.kubelet.missing
+    return admits and not one.by_claims and not one.by_pods
+
+
+def _passes(one: NodeAnswer, name: str) -> bool:
+    return one.fit.passed and one.verdicts[name].passed
 
 
 def header(fleet: Fleet, origin: str) -> Iterator[str]:
@@ -78,8 +98,7 @@ def _pod(pod: ScheduledPod, title: str, *, wide: bool) -> Iterator[Block]:
     notes = [f"{str(number).translate(RAISED)} {why}" for why, number in reasons.items()]
     if any(len(group) > 1 and any(one.node == pod.node for one in group) for group in shown):
         notes.insert(0, "* chosen from these")
-    if notes:
-        yield Note("   ".join(notes), "dim")
+    yield from (Note(text, "dim") for text in (notes if len(notes) > 2 else ["   ".join(notes)] * bool(notes)))
     if len(groups) > len(shown):
         more = len(pod.answers) - sum(len(group) for group in shown)
         yield Note(f"and {more} more nodes; -o wide shows them", "dim")

@@ -27,21 +27,23 @@ def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Ite
     if found is None:
         return
     if found.nodes is None:
-        yield "Policy none chooses no NUMA nodes" if found.policy == "none" else "The kubelet chose no NUMA nodes"
+        yield from ["The kubelet chose no NUMA nodes"] * (found.policy != "none")
         return
-    yield f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}"
-    if found.why.large:
-        yield f"The pod requests {_amounts(found.why.large)}"
-    yield from _why_chosen(found.why, container.alignment.least)
     several = found.nodes & (found.nodes - 1)
+    any_of = several and container.alignment.remote and not (found.outside or found.first or found.by_socket)
+    chose = f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}"
+    lets = f"{found.policy} lets each resource come from any of these" if any_of else ""
+    why = [f"The pod requests {_amounts(found.why.large)}"] if found.why.large else []
+    why += _why_chosen(found.why, container.alignment.least)
+    yield f"{chose}, and {lets}" if lets and not why else chose
+    yield from why
+    yield from [lets] * bool(lets and why)
     if found.outside:
         yield from _outside(found, container, newcomers)
     elif found.first:
         yield from _first(found.first)
     if found.by_socket:
         yield "align-by-socket takes CPUs of the whole socket"
-    elif several and container.alignment.remote and not (found.outside or found.first):
-        yield f"{found.policy} lets each resource come from any of these"
 
 
 def _outside(found: Apart, container: ContainerResult, newcomers: Sequence[str]) -> Iterator[str]:
@@ -49,14 +51,13 @@ def _outside(found: Apart, container: ContainerResult, newcomers: Sequence[str])
     chosen = found.nodes or 0
     has = "have" if chosen & (chosen - 1) else "has"
     if found.never == found.outside:
-        yield f"{nodes_text(chosen)} {has} too little {listed(found.outside)}, even on an empty node"
+        text = f"{nodes_text(chosen)} {has} too little {listed(found.outside)}, even on an empty node"
     else:
         there = f" with {few_of(newcomers, MAX_IDS_NAMED)} there" * bool(newcomers)
-        yield f"{nodes_text(chosen)} {has} too little {listed(found.outside)} free{there}"
+        text = f"{nodes_text(chosen)} {has} too little {listed(found.outside)} free{there}"
     places = reduce(or_, (container.alignment.places[name] for name in found.outside)) & ~chosen
-    if places:
-        along = f", with {listed(found.along)}" * bool(found.along)
-        yield f"The rest comes from {nodes_text(places)}{along}"
+    along = f", with {listed(found.along)}" * bool(found.along)
+    yield f"{text}{f': the rest comes from {nodes_text(places)}{along}' * bool(places)}"
 
 
 def _first(every: Sequence[Tied]) -> Iterator[str]:

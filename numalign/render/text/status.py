@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from numalign.analysis.node.finding import drain_and_delete
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
-from numalign.render.text.admit import devices_text, header, memory_text, verdict_cell
-from numalign.render.text.amounts import bytes_text
+from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
+from numalign.render.text.amounts import bytes_text, listed
 from numalign.render.text.restart import node_parts
 
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     parts += node_parts(result.restart, wide=wide) if result.restart else ()
     parts += [Note(f"unknown: {one}", "warn") for one in result.unknown]
     parts.append(Paragraph())
-    rows = [row for pod in result.pods for row in _rows(pod, wide=wide)]
+    short = {} if wide else short_names(result.pods)
+    rows = [row for pod in result.pods for row in _rows(pod, short, wide=wide)]
     if rows:
         parts.append(Table(COLUMNS, tuple(rows)))
+    apart = sum(any(one.alignment.verdict == "spread" for one in pod.containers) for pod in result.pods)
+    if apart:
+        how = "make room on as few NUMA nodes as possible, then delete the pod and create it again"
+        parts.append(Paragraph(f"{apart} pod{'s are' if apart > 1 else ' is'} spread. To align a pod, {how}."))
     parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
         many = result.others != 1
@@ -41,33 +46,35 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
         parts.append(Paragraph(f"shared pool: {format_set(result.shared_pool) or 'empty'}"))
     parts += [Paragraph(), _free_table(result, wide=wide)]
     if result.largest:
-        parts += [Paragraph(), Paragraph(_largest(result.largest))]
+        parts += [Paragraph(), Paragraph(_largest(result.largest, result.setup.config.topology_manager_policy))]
     told = list(findings_parts(result.findings, result.remedy, wide=wide))
     return [*parts, Paragraph(), *told] if told else parts
 
 
-def _largest(by_policy: Mapping[str, int]) -> str:
-    """Say the largest aligned pod, once where policies agree."""
+def _largest(by_policy: Mapping[str, int], own: str) -> str:
+    """Say the largest aligned pod of the node's own policy first, and once where policies agree."""
     sizes: dict[int, list[str]] = {}
-    for policy, cpus in by_policy.items():
+    for policy, cpus in sorted(by_policy.items(), key=lambda item: item[0] != own):
         sizes.setdefault(cpus, []).append(policy)
+    if not any(sizes):
+        return "No aligned Guaranteed pod fits under any policy. To make room, move a pod off the node."
     told = (
-        f"{cpus} CPU{'s' * (cpus != 1)} under {'every policy' if len(sizes) == 1 else ', '.join(policies)}"
+        f"{cpus} CPU{'s' * (cpus != 1)} under {'every policy' if len(sizes) == 1 else f'policy {listed(policies)}'}"
         for cpus, policies in sizes.items()
     )
-    return f"Largest aligned Guaranteed pod: {'; '.join(told)}."
+    return f"Largest aligned Guaranteed pod: {', '.join(told)}."
 
 
-def _rows(pod: PodStatus, *, wide: bool) -> Iterable[tuple[Cell, ...]]:
+def _rows(pod: PodStatus, short: Mapping[str, str], *, wide: bool) -> Iterable[tuple[Cell, ...]]:
     for container in pod.containers:
         name: Cell = f"{pod.full_name} ({pod.uid})" if wide and pod.namespace else pod.full_name
         yield (
             name if pod.active else Styled(f"{pod.full_name} (ended)", "warn"),
             container.name,
             "shared pool" if container.holding.cpus is None else format_set(container.holding.cpus),
-            devices_text(container.holding),
+            devices_text(container.holding, short),
             memory_text(container.holding),
-            verdict_cell(container.alignment),
+            verdict_cell(container.alignment) if pod.active else "-",
         )
 
 
@@ -134,7 +141,7 @@ def largest_text(room: Room) -> str:
 
 def _start(result: StatusResult) -> Iterable[Block]:
     if result.starts:
-        yield Note("The kubelet would restart with these files, this configuration and machine.", "good")
+        yield Note("A kubelet restart would succeed with these files and settings.", "good")
         return
     yield Note("The kubelet would NOT restart:", "bad")
     yield from stopped(result.start_error, result.remedy)

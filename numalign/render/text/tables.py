@@ -82,7 +82,8 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
         table = table.of_parts()
     yield matrix_table(table, verdict=True, given=allocated(told).get(table.container or ""))
     yield from (Paragraph(text, 2) for text in (_in_spite(told, refusal) if refusal is not None else ()))
-    yield from (Paragraph(text, 2) for text in matrix_notes(table))
+    last = set() if table is told.matrices[-1] else {text for text in matrix_notes(told.matrices[-1]) if text != SOME}
+    yield from (Paragraph(text, 2) for text in matrix_notes(table) if text not in last)
     if table.strayed and refusal is None:
         chosen = "align-by-socket also takes CPUs of the socket's other NUMA nodes"
         yield Paragraph(f"The CPUs are from {nodes_text(table.strayed)}: {chosen}.", 2)

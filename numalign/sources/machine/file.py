@@ -184,8 +184,8 @@ def _on_only_node(device: Device, path: Path, nodes: Sequence[NUMANode]) -> Devi
         return device._replace(numa_nodes=(nodes[0].id,))
     raise FieldError(
         path,
-        f"expected {{id: {device.id}, numaNode: N}} (or numaNodes: null for a device without topology): "
-        f"the machine has {len(nodes)} NUMA nodes",
+        f"{device.id} has no NUMA node, and the machine has {len(nodes)}; "
+        f"fix: write {{id: {device.id}, numaNode: N}}, or numaNodes: null if its NUMA node is unknown",
     )
 
 
@@ -306,6 +306,8 @@ def load_machine(spec: str, beside: Sequence[str] = ()) -> LoadedMachine:
         file, at, node = spec.rpartition("@")
         if at and _exists(file):
             return _load_file(file, spec, node)
+        if "/" in spec:
+            raise InputError("no such file; fix: correct the path, or use a name of numalign machines", shown(spec))
         raise InputError(f"no file and no bundled machine has this name; {bundled.nearest(spec)}", shown(spec))
     return _load_file(spec, "standard input" if spec == "-" else spec)
 

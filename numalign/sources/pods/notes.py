@@ -34,7 +34,8 @@ def no_pod_in(without_pod: Mapping[str, int]) -> str:
     if not without_pod:
         return "no pod found: no document is a Pod or has a pod template"
     hints = [hint for kind, hint in _ELSEWHERE.items() if kind in without_pod]
-    return "; ".join([f"no pod found, only {_kinds(without_pod)}", *dict.fromkeys(hints)])
+    found = f"no pod found, only {_kinds(without_pod)}"
+    return "; ".join([found, *dict.fromkeys(hints or ["fix: name a file with a Pod or a pod template"])])
 
 
 def podless(without_pod: Mapping[str, int]) -> Iterator[Notice]:
@@ -48,12 +49,14 @@ def podless(without_pod: Mapping[str, int]) -> Iterator[Notice]:
 def _kinds(without_pod: Mapping[str, int]) -> str:
     """Name kinds, the most frequent first: `2 Service, ConfigMap, 1 without a kind`."""
     ordered = sorted(without_pod.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{number} without a kind" if not kind else _counted(kind, number) for kind, number in ordered]
+    parts = [_counted(kind, number) for kind, number in ordered]
     more = len(parts) - _MAX_KINDS
     return ", ".join(parts[:_MAX_KINDS] + ([f"{more} other kinds"] if more > 0 else []))
 
 
 def _counted(kind: str, number: int) -> str:
+    if not kind:
+        return f"{number} object{'s' * (number > 1)} without a kind"
     return kind if number == 1 else f"{number} {kind}"
 
 

@@ -62,7 +62,9 @@ def events(text: str, name: str) -> Iterator[Event]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        raise InputError(f"not YAML: {problem}", f"{name}:{mark.line + 1}" if mark else name) from None
+        begins = f" that begins in line {error.context_mark.line + 1}" if error.context_mark and error.context else ""
+        where = f"{name}:{mark.line + 1}" if mark else name
+        raise InputError(f"not YAML: {problem}{begins}; fix: correct the YAML there", where) from None
     except yaml.YAMLError as error:
         raise InputError(f"not YAML: {str(error).splitlines()[0]}", name) from None
 

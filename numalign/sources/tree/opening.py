@@ -44,7 +44,7 @@ def mode_of(path: str) -> int:
     except PermissionError as error:
         raise HostError(f"cannot be read: {error.strerror}", path) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path) from None
+        raise InputError(f"cannot be read: {error.strerror}; fix: correct the path", path) from None
     except ValueError:
         raise InputError("no file can have this name", repr(path)) from None
 

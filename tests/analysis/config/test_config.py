@@ -145,7 +145,7 @@ def test_bad_gates_are_told_together() -> None:
     gates = {"Nonsense": True, "CPUManagerPolicyAlphaOption": True, "SidecarContainers": False, "MemoryQoS": True}
     (step,) = repair(Setup(TWO, KubeletConfig(feature_gates=gates), "kubelet")).steps
     assert step.change is not None
-    assert step.change.value == {"MemoryQoS": True}
+    assert step.change.value == {"CPUManagerPolicyAlphaOptions": True, "MemoryQoS": True}
     assert step.change.why == (
         "this release has no feature gate CPUManagerPolicyAlphaOption (similar: CPUManagerPolicyAlphaOptions), "
         "Nonsense; SidecarContainers is locked in this release"

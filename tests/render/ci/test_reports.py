@@ -245,7 +245,7 @@ def test_a_rejection_is_told_with_amounts_a_fix_and_the_kubelet_at_the_line_of_t
     assert line == "cpu: 16"
     assert message.splitlines() == [
         f"vllm-0: rejected at container server, {EMPTY} {FIT} {NEED} {RULE}",
-        f"fix: Request 113 cpu (now 16) in container server: aligned ({THEN})",
+        f"fix: Request 113 CPUs (now 16) in container server: aligned ({THEN})",
         'Kubelet: "TopologyAffinityError: Resources cannot be allocated with Topology locality"',
     ]
 
@@ -293,7 +293,7 @@ def test_a_test_says_why_at_the_line_of_the_pod() -> None:
     assert line == "cpu: 16"
     assert message.startswith("eight GPUs are admitted (policy restricted): 0 of 1 pods admitted, expected 1 ")
     assert "8 nvidia.com/gpu need 2 NUMA nodes: each has at most 4." in message
-    assert "\nfix: Request 113 cpu" in message
+    assert "\nfix: Request 113 CPUs" in message
 
 
 def test_a_named_device_that_is_nearly_right_is_offered() -> None:

@@ -239,7 +239,7 @@ def test_a_rejection_is_drawn_with_what_is_free_the_fix_and_the_machine_with_it(
     assert text.startswith("vllm: rejected, even on an empty node with these settings")
     assert "✗ gpu: 8 requested, 4 of 4 free" in text
     assert "✓ cpu: 16 requested, 112 of 112 free" in text
-    assert "fix: Request 113 cpu (now 16): aligned on NUMA 0-1, the fewest possible --set server:cpu=113" in text
+    assert "fix: Request 113 CPUs (now 16): aligned on NUMA 0-1, the fewest possible --set server:cpu=113" in text
     assert "with the fix: hgx-h100 vllm: admitted, aligned on NUMA 0-1" in text
     assert "TopologyAffinityError" in said(picture, "desc")
 

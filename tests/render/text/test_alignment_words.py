@@ -35,7 +35,7 @@ THIRD = FIGURE._replace(
                 (
                     "c0: CPUs, hugepages-1Gi, memory and intel.com/sriov sriov3 on NUMA 0, "
                     "intel.com/sriov sriov0 on NUMA 0,2 at once, intel.com/sriov sriov1 on NUMA 1, "
-                    "intel.com/sriov sriov2 on NUMA 1-2 at once. Policy none chooses no NUMA nodes. "
+                    "intel.com/sriov sriov2 on NUMA 1-2 at once. "
                     "NUMA 2 has no CPUs, the nearest CPUs are on NUMA 0-1."
                 ),
                 (
@@ -66,7 +66,7 @@ THIRD = FIGURE._replace(
                 (
                     "i0: CPUs on NUMA 1-2, memory on NUMA 0-1. The kubelet chose NUMA 0-1 for the "
                     "whole pod. No single NUMA node had 8 CPUs free. NUMA 0-1 have too little cpu "
-                    "free with p5 there. The rest comes from NUMA 2."
+                    "free with p5 there: the rest comes from NUMA 2."
                 )
             ],
             id="what is too little only for a pod that is admitted besides says so",
@@ -102,7 +102,7 @@ THIRD = FIGURE._replace(
             [
                 (
                     "i0: The container is spread over NUMA 0-2. The kubelet chose NUMA 0-1. NUMA 0-1 "
-                    "have too little cpu, even on an empty node. The rest comes from NUMA 2. On an "
+                    "have too little cpu, even on an empty node: the rest comes from NUMA 2. On an "
                     "empty node every resource fits on 2 NUMA nodes. NUMA node unknown: "
                     "example.com/notopo notopo0."
                 )
@@ -166,9 +166,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "c0: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1. best-effort "
-                    "lets each resource come from any of these. Init containers (i0) left cpu on "
-                    "NUMA 1, unused: the container may use any chosen NUMA node."
+                    "c0: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1, and best-effort lets each "
+                    "resource come from any of these. Init containers (i0) left cpu on NUMA 1, unused: the "
+                    "container may use any chosen NUMA node."
                 )
             ],
             id="what an init container leaves and the next one does not take says why",
@@ -178,9 +178,8 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose "
-                    "NUMA 0 for the whole pod. NUMA 0 has too little cpu, even on an empty node. The "
-                    "rest comes from NUMA 1."
+                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose NUMA 0 for the "
+                    "whole pod. NUMA 0 has too little cpu, even on an empty node: the rest comes from NUMA 1."
                 )
             ],
             id="two devices are named one by one",
@@ -189,7 +188,7 @@ THIRD = FIGURE._replace(
             "lifecycle-d-00397",
             2,
             [
-                "7537Mi of memory as reduced (by c0) fits on 1 NUMA node: each has at most 7.3Gi.",
+                "7537Mi of memory (reduced) (by c0) fits on 1 NUMA node: each has at most 7.3Gi.",
                 (
                     "i0, c0: CPUs on NUMA 2, xilinx.com/fpga on NUMA 2-3 at once, memory on NUMA 3. "
                     "The kubelet chose NUMA 3 for the whole pod. align-by-socket takes CPUs of the "
@@ -203,9 +202,8 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "c0: CPUs and intel.com/sriov on NUMA 0, nvidia.com/gpu gpu3 on NUMA 1. The "
-                    "kubelet chose NUMA 0. NUMA 0 has too little nvidia.com/gpu free. The rest comes "
-                    "from NUMA 1."
+                    "c0: CPUs and intel.com/sriov on NUMA 0, nvidia.com/gpu gpu3 on NUMA 1. The kubelet chose NUMA "
+                    "0. NUMA 0 has too little nvidia.com/gpu free: the rest comes from NUMA 1."
                 ),
                 "2. Make two changes together: admitted, NOT aligned",
                 "The kubelet then allocates single CPUs, also from cores in use by other containers.",
@@ -215,7 +213,7 @@ THIRD = FIGURE._replace(
         pytest.param(
             "e2e-d-00492",
             1,
-            ["i0: CPUs on NUMA 0,2-3, memory on NUMA 1. Policy none chooses no NUMA nodes."],
+            ["i0: CPUs on NUMA 0,2-3, memory on NUMA 1."],
             id="policy none is the reason where it chose nothing",
         ),
         pytest.param(
@@ -237,7 +235,7 @@ THIRD = FIGURE._replace(
                 (
                     "c0: CPUs and amd.com/gpu gpu3–5 on NUMA 1, memory, amd.com/gpu gpu0–2 and "
                     "intel.com/sriov sriov2 on NUMA 0. The kubelet chose NUMA 0. NUMA 0 has too "
-                    "little cpu and amd.com/gpu free. The rest comes from NUMA 1. Init containers "
+                    "little cpu and amd.com/gpu free: the rest comes from NUMA 1. Init containers "
                     "(i0) left memory on NUMA 1, unused: The kubelet chose other NUMA nodes."
                 ),
                 "Aligned: i0 on NUMA 1.",
@@ -247,12 +245,7 @@ THIRD = FIGURE._replace(
         pytest.param(
             "e2e-d-00413",
             1,
-            [
-                (
-                    "The container is spread over NUMA 2-3. Policy none chooses no NUMA nodes. On an "
-                    "empty node the CPUs fit on 1 NUMA node."
-                )
-            ],
+            [("The container is spread over NUMA 2-3. On an empty node the CPUs fit on 1 NUMA node.")],
             id="what is wider than it need be says why: nobody chose",
         ),
         pytest.param(
@@ -286,7 +279,7 @@ THIRD = FIGURE._replace(
                 (
                     "CPUs on NUMA 1, hugepages-1Gi, hugepages-2Mi and memory on NUMA 1-3. The "
                     "kubelet chose NUMA 1-2. No single NUMA node had all of it free. NUMA 1-2 have "
-                    "too little hugepages-2Mi, even on an empty node. The rest comes from NUMA 3, "
+                    "too little hugepages-2Mi, even on an empty node: the rest comes from NUMA 3, "
                     "with hugepages-1Gi and memory."
                 )
             ],
@@ -299,7 +292,7 @@ THIRD = FIGURE._replace(
                 (
                     "c0: CPUs on NUMA 0, amd.com/gpu on NUMA 0-1 at once, hugepages-1Gi and memory "
                     "on NUMA 0,3. The kubelet chose NUMA 0. NUMA 0 has too little hugepages-1Gi, "
-                    "even on an empty node. The rest comes from NUMA 3, with memory."
+                    "even on an empty node: the rest comes from NUMA 3, with memory."
                 )
             ],
             id="memory that goes where huge pages are is not short itself",

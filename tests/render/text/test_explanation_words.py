@@ -152,7 +152,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             5,
             [
                 (
-                    "The node is too full: 3 amd.com/gpu requested as reduced below, 1 free now, 2Gi "
+                    "The node is too full: 3 amd.com/gpu requested (reduced below), 1 free now, 2Gi "
                     "hugepages-1Gi requested, 0 free now, 8 mellanox.com/rdma requested, 7 free now."
                 )
             ],
@@ -182,7 +182,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             [
                 (
                     "c0 goes to NUMA 0 (with s0 there): 2867Mi memory requested, 2168Mi free now, 1 "
-                    "example.com/notopo requested as reduced below, 0 free now."
+                    "example.com/notopo requested (reduced below), 0 free now."
                 )
             ],
             id="the node that a pod goes to is named with all that is short there",
@@ -372,10 +372,9 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
                     "of 1, NUMA 0-1 at once: 0 of 2)"
                 ),
                 (
-                    "Kubelet, allocating for container i0, the first that fails: "
-                    '"UnexpectedAdmissionError: Allocate failed due to requested number of devices '
-                    "unavailable for mellanox.com/rdma. Requested: 1, Available: 0, which is "
-                    'unexpected"'
+                    'Kubelet, allocating for container i0 (the first to fail): "UnexpectedAdmissionError: Allocate '
+                    "failed due to requested number of devices unavailable for mellanox.com/rdma. Requested: 1, "
+                    'Available: 0, which is unexpected"'
                 ),
             ],
             id="who asks for the most of a whole pod, and where the kubelet stopped, are two things",

@@ -104,15 +104,15 @@ from tests.render.text.support import explained, recorded
             "e2e-d-02316",
             4,
             [
-                "1. Request 10 cpu (now 9): aligned on NUMA 0-1, the fewest possible",
-                "2. Request 8 cpu (now 9): aligned on NUMA 1",
+                "1. Request 10 CPUs (now 9): aligned on NUMA 0-1, the fewest possible",
+                "2. Request 8 CPUs (now 9): aligned on NUMA 1",
             ],
             id="whole cores above and below stand beside each other",
         ),
         pytest.param(
             "e2e-d-02252",
             3,
-            ["- request 30 or 32 cpu (now 31)"] * 2,
+            ["- request 30 or 32 CPUs (now 31)"] * 2,
             id="a part of a change names both numbers of whole cores where both do",
         ),
         pytest.param(
@@ -187,8 +187,8 @@ from tests.render.text.support import explained, recorded
                 f"{change}: CPUs and memory are aligned, but NUMA node unknown for 1 of 3 xilinx.com/fpga, "
                 "and the pod may hold it"
                 for change in (
-                    "1. Request 4 cpu (now 3)",
-                    "2. Request 2 cpu (now 3)",
+                    "1. Request 4 CPUs (now 3)",
+                    "2. Request 2 CPUs (now 3)",
                     "3. Set option full-pcpus-only to false",
                 )
             ],
@@ -203,7 +203,7 @@ from tests.render.text.support import explained, recorded
         pytest.param(
             "lifecycle-d-00153",
             5,
-            [("1. Request 15 cpu (now 4) in container c0 (a core has 1 CPU here): admitted, NOT aligned")],
+            [("1. Request 15 CPUs (now 4) in container c0 (a core has 1 CPU here): admitted, NOT aligned")],
             id="to ask for more is said, and that an odd number is whole cores",
         ),
         pytest.param(
@@ -229,7 +229,7 @@ from tests.render.text.support import explained, recorded
             [
                 "p1 holds 2 nvidia.com/gpu on NUMA 0 and requests 4 cpu.",
                 (
-                    "While these pods stay: nvidia.com/gpu: 1 requested as reduced below, 0 of 2 "
+                    "While these pods stay: nvidia.com/gpu: 1 requested (reduced below), 0 of 2 "
                     "free on known NUMA nodes. restricted counts only devices with a known NUMA node."
                 ),
             ],
@@ -392,13 +392,13 @@ def test_on_a_machine_of_one_numa_node_shared_cpus_are_where_all_else_is() -> No
 
 
 def test_where_nobody_pins_cpus_whole_ones_are_not_called_the_most() -> None:
-    assert "- request 1 cpu (now 4) in container c1" in recorded("e2e-d-01251", 2)
+    assert "- request 1 CPU (now 4) in container c1" in recorded("e2e-d-01251", 2)
 
 
 def test_where_nobody_pins_cpus_all_that_is_left_may_be_asked_for() -> None:
     text = recorded("e2e-d-02372", 0)
     assert text[-1:] == [
-        "1. Request at most 5500m cpu (now 9)",
+        "1. Request at most 5500m CPUs (now 9)",
     ]
 
 
@@ -409,6 +409,6 @@ def test_a_single_change_stands_in_no_order() -> None:
 
 def test_more_that_is_asked_is_compared_in_its_own_unit() -> None:
     text = recorded("e2e-d-00730", 4)
-    assert ("A NUMA node has at most 16770044Ki (15.9Gi) memory; more needs 2 NUMA nodes, as cpu does.") in text, (
+    assert ("A NUMA node has at most 16770044Ki (15.9Gi) memory: more need 2 NUMA nodes, as cpu does.") in text, (
         "\n".join(text)
     )

@@ -77,7 +77,7 @@ from tests.render.text.support import explained, recorded
             [
                 "also: memory: 15.1Gi requested, 11.9Gi of 15.9Gi left: other pods request 4Gi",
                 "1. Move pod p0 off the node: admitted, NOT aligned",
-                "- request at most 6 cpu (now 7)",
+                "- request at most 6 CPUs (now 7)",
                 "- request at most 12257Mi memory (now 16300M (15545Mi))",
             ],
             id="cuts stand beside a pod to move, with what else is too much",
@@ -171,7 +171,7 @@ from tests.render.text.support import explained, recorded
             [
                 "1. Move pod p1 off the node: admitted, NOT aligned",
                 "- request at most 1398Mi memory (now 6800M (6485Mi)) in container i0",
-                "- request at most 4 cpu (now 5) in container c0",
+                "- request at most 4 CPUs (now 5) in container c0",
             ],
             id="less memory stands beside a pod to move",
         ),
@@ -182,7 +182,7 @@ from tests.render.text.support import explained, recorded
                 "Without these pods, 14 of 14 cpu are left.",
                 (
                     "c1 goes to NUMA 1 (with c0 there): 7 cpu requested, 1 free now, 32256Mi memory "
-                    "requested as reduced below, 2.8Gi free now."
+                    "requested (reduced below), 2.8Gi free now."
                 ),
             ],
             id="the container that goes to a node is named, and what of the pod is there now",
@@ -192,8 +192,8 @@ from tests.render.text.support import explained, recorded
             1,
             [
                 "p0 requests 1 cpu.",
-                ("While p0 stays: cpu: 4 requested as reduced below, 3 of 4 left: other pods request 1"),
-                "- request at most 4 cpu (now 5) in container i0",
+                ("While p0 stays: cpu: 4 requested (reduced below), 3 of 4 left: other pods request 1"),
+                "- request at most 4 CPUs (now 5) in container i0",
             ],
             id="what is cut below is too much for the node as a whole",
         ),
@@ -203,7 +203,7 @@ from tests.render.text.support import explained, recorded
             [
                 (
                     "This pod goes to NUMA 0: 4 cpu requested, 0 free now, 7005Mi memory requested "
-                    "as reduced below, 5.1Gi free now."
+                    "(reduced below), 5.1Gi free now."
                 ),
                 "- request at most 7005Mi memory (now 7869Mi)",
             ],

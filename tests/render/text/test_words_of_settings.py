@@ -112,7 +112,7 @@ from tests.render.text.support import recorded
             "e2e-d-02923",
             1,
             [
-                "- request 2 cpu (now 1) in containers c0 and c1 each",
+                "- request 2 CPUs (now 1) in containers c0 and c1 each",
                 "- set option full-pcpus-only to false",
             ],
             id="of two changes that lose the same the pod's own comes before a setting of the node",
@@ -125,7 +125,7 @@ from tests.render.text.support import recorded
                     "1. Set the policy to best-effort (now restricted): CPUs and memory are aligned, "
                     "but the device plugin of intel.com/sriov reports no NUMA node of this machine"
                 ),
-                "best-effort never rejects: it takes the NUMA nodes that rank first.",
+                "best-effort never rejects.",
                 ("Valid only if p0 (rejected so far) does not start before this pod (holds 1 intel.com/sriov)."),
                 "2. Remove intel.com/sriov: aligned on NUMA 0",
                 ("Or repair the device plugin of intel.com/sriov, which reports NUMA -1, not on this machine."),
@@ -142,7 +142,7 @@ from tests.render.text.support import recorded
             [
                 "Fixes (each tested; pods first, then node settings):",
                 "1. Make five changes together: aligned (i0 on NUMA 1, c0 on NUMA 1, c1 on NUMA 0)",
-                "- request at most 15 cpu (now 24) in container i0",
+                "- request at most 15 CPUs (now 24) in container i0",
                 "2. Set the policy to none (now single-numa-node): admitted, NOT aligned",
             ],
             id="where settings alone would do it is told what the pod would have to ask for",

@@ -121,7 +121,7 @@ from tests.render.text.support import recorded
             "lifecycle-d-00241",
             3,
             [
-                "- request 4 cpu (now 6) in container i0",
+                "- request 4 CPUs (now 6) in container i0",
                 (
                     "(next whole core: 6): container c1: cpu: 4 requested. Init container i0 leaves "
                     "2 CPUs on NUMA 0; the container must use NUMA 0."
@@ -210,7 +210,7 @@ from tests.render.text.support import recorded
         pytest.param(
             "e2e-d-01603",
             2,
-            ["- request at most 3 cpu in c0 and c1 together, such as 2 in c0 (now 10) and 1 in c1 (now 2)"] * 2,
+            ["- request at most 3 CPUs in c0 and c1 together, such as 2 in c0 (now 10) and 1 in c1 (now 2)"] * 2,
             id="of a sum no next whole core is told",
         ),
         pytest.param(
@@ -218,7 +218,7 @@ from tests.render.text.support import recorded
             6,
             [
                 ("also: cpu: 4 requested (c0 2 + c1 2), 1 of 14 left: other pods request 13"),
-                ("- request at most 1 cpu in c0 and c1 together, such as 500m in c0 (now 2) and 500m in c1 (now 2)"),
+                ("- request at most 1 CPUs in c0 and c1 together, such as 500m in c0 (now 2) and 500m in c1 (now 2)"),
             ],
             id="CPUs that nobody pins are shared out by tenths",
         ),

@@ -183,11 +183,21 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "message"),
     [
         pytest.param("", "f.yaml: no pod found: no document is a Pod or has a pod template", id="an empty file"),
-        pytest.param("hello", "f.yaml: no pod found, only 1 without a kind", id="a text"),
-        pytest.param("kind: Service", "f.yaml: no pod found, only Service", id="none"),
+        pytest.param(
+            "hello",
+            "f.yaml: no pod found, only 1 object without a kind; fix: name a file with a Pod or a pod template",
+            id="a text",
+        ),
+        pytest.param(
+            "kind: Service",
+            "f.yaml: no pod found, only Service; fix: name a file with a Pod or a pod template",
+            id="none",
+        ),
         pytest.param("\x00\x7fELF", "f.yaml:1: binary data, not text (character U+0000)", id="binary bytes"),
         pytest.param(
-            "kind: Pod\n  x: y", "f.yaml:2: not YAML: mapping values are not allowed in this context", id="no YAML"
+            "kind: Pod\n  x: y",
+            "f.yaml:2: not YAML: mapping values are not allowed in this context; fix: correct the YAML there",
+            id="no YAML",
         ),
         pytest.param("kind: Pod", "f.yaml:1: spec: missing; it is required (and 0 more problems)", id="half a pod"),
         pytest.param(

@@ -28,7 +28,7 @@ CASES: Mapping[Case, str] = {
 
 EFFECTS: Mapping[tuple[str, str], str] = {
     (POLICY, "restricted"): "restricted allows several NUMA nodes where 1 is too small even when empty.",
-    (POLICY, "best-effort"): "best-effort never rejects: it takes the NUMA nodes that rank first.",
+    (POLICY, "best-effort"): "best-effort never rejects.",
     (POLICY, "none"): "none ignores NUMA nodes.",
     (SCOPE, "container"): "The kubelet then aligns each container separately.",
     (SCOPE, "pod"): "The kubelet then chooses NUMA nodes once, for the whole pod.",

@@ -62,7 +62,7 @@ def _parts(asked: Asked) -> str:
 
 def reduced_text(asked: Asked) -> str:
     """Go on about what is requested of a resource, where another part of a fix cuts it."""
-    return f" as reduced{' below' * (asked.reduced == 'below')}" if asked.reduced else ""
+    return f" (reduced{' below' * (asked.reduced == 'below')})" if asked.reduced else ""
 
 
 def each_node(resource: str, had: Spread) -> str:

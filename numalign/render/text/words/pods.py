@@ -105,10 +105,12 @@ def as_wide(one: facts.AsWide) -> str:
         return f"{like} {need} {one.width} NUMA nodes, so {one.resource} must need {one.width}."
     if one.above:
         return f"Above {one.above} CPUs the kubelet counts {one.width} NUMA nodes, as {like} {need}."
-    most = readable_text(one.resource, one.most * NANO, down=True)
-    has = f"{most} CPUs" if one.resource == CPU else f"{most} {one.resource}"
-    do = "do" if len(one.like) > 1 else "does"
-    return f"A NUMA node has at most {has}; more needs {one.width} NUMA nodes, as {like} {do}."
+    most = f"{readable_text(one.resource, one.most * NANO, down=True)} {named(one.resource)}"
+    if one.width == 2:
+        do = "do" if len(one.like) > 1 else "does"
+        return f"A NUMA node has at most {most}: more need 2 NUMA nodes, as {like} {do}."
+    fewer = f"Fewer {named(one.resource)} fit on {one.width - 1}"
+    return f"{like} {need} {one.width} NUMA nodes. {fewer}: each has at most {most}."
 
 
 def then_together(one: facts.ThenTogether) -> str:
