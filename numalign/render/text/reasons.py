@@ -226,7 +226,7 @@ def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iter
     which, one = listed(list(map(str, numbers))), len(numbers) == 1
     verb = f"Fix {which} affects" if one else f"Fixes {which} affect"
     files = {number: stale_files(change, config) for number, change in enumerate(changes, start=1)}
-    yield f"{verb} every pod of the node: drain the node, stop the kubelet,"
+    yield f"{verb} every pod of the node: drain it, stop the kubelet,"
     yield "change its configuration, start the kubelet."
     for number, names in files.items():
         if names:

@@ -48,7 +48,7 @@ from tests.render.text.support import recorded
             [
                 "For CPUs all NUMA nodes of one socket then count as one.",
                 (
-                    "Fixes 2 and 3 affect every pod of the node: drain the node, stop the kubelet, "
+                    "Fixes 2 and 3 affect every pod of the node: drain it, stop the kubelet, "
                     "change its configuration, start the kubelet. "
                     "Before the start with fix 3, delete memory_manager_state in the root directory of the kubelet."
                 ),
