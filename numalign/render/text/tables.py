@@ -87,9 +87,6 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
     if table.strayed and refusal is None:
         chosen = "align-by-socket also takes CPUs of the socket's other NUMA nodes"
         yield Paragraph(f"The CPUs are from {nodes_text(table.strayed)}: {chosen}.", 2)
-    if refusal is None and _on_no_node(table):
-        whom = "pod" if table.container is None else "container"
-        yield Paragraph(f"No single NUMA node has all resources. The {whom} is admitted anyway.", 2)
 
 
 def allocated(told: ExplainedPod) -> dict[str, dict[str, tuple[str, str]]]:
@@ -116,11 +113,6 @@ def _nothing_tied(containers: Sequence[str | None]) -> str:
         names = few_of([name for name in containers if name is not None], MAX_IDS_NAMED)
         return f"Containers {names} request nothing that the kubelet aligns."
     return f"{_whom(containers[0])} requests nothing that the kubelet aligns."
-
-
-def _on_no_node(table: Matrix) -> bool:
-    """Tell whether no node alone has all that is asked, where a policy looks at nodes."""
-    return table.policy != "none" and not any(map(table.fits, range(len(table.nodes))))
 
 
 def _not_reached(told: ExplainedPod) -> Iterator[str]:

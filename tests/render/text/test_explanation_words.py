@@ -165,12 +165,6 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
             id="a container that the kubelet did not come to has no table, and a line says so",
         ),
         pytest.param(
-            "e2e-d-00051",
-            11,
-            ["No single NUMA node has all resources. The container is admitted anyway."],
-            id="an earlier container that fits no node alone was admitted all the same",
-        ),
-        pytest.param(
             "e2e-d-00832",
             6,
             ["2 nvidia.com/gpu fit on 1 NUMA node."],
