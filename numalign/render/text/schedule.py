@@ -49,8 +49,9 @@ def _advice(pod: ScheduledPod) -> Iterator[str]:
     """Say what to do for a pod that does not run: a scheduler or nodes that run it, or where to find changes of it."""
     good = [one for one in pod.answers if one.fit.passed and _runs(one)]
     if good:
-        sure = [name for name in good[0].verdicts if all(_runs(one) for one in pod.answers if _passes(one, name))]
-        able = [name for name in sure if any(one.verdicts[name].passed for one in good)]
+        fit = [one for one in pod.answers if one.fit.passed]
+        taken = {name: [_runs(one) for one in fit if one.verdicts[name].passed] for name in good[0].verdicts}
+        able = [name for name, runs in taken.items() if runs and all(runs)]
         other = f"use --scheduler {' or '.join(able)}, or " * bool(able)
         yield f"fix: {other}keep the pod on {names_text([one.node for one in good])} (nodeSelector): admitted there"
     elif pod.answers and not pod.gates:
@@ -61,10 +62,6 @@ def _advice(pod: ScheduledPod) -> Iterator[str]:
 def _runs(one: NodeAnswer) -> bool:
     admits = one.kubelet is not None and one.kubelet.admitted and not one.kubelet.missing
     return admits and not one.by_claims and not one.by_pods
-
-
-def _passes(one: NodeAnswer, name: str) -> bool:
-    return one.fit.passed and one.verdicts[name].passed
 
 
 def header(fleet: Fleet, origin: str) -> Iterator[str]:
