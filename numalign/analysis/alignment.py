@@ -135,9 +135,7 @@ def _functions(node: Node, held: Holding) -> Mapping[str, PCIFunction] | None:
         return None
     if all(one.numa_nodes for each in held.devices for one in node.device.resources[each.resource].devices):
         return None
-    from numalign.analysis.closeness import functions
-
-    return functions(machine)
+    return machine.functions()
 
 
 def _too_large(machine: Machine, held: Holding, asked: ContainerDemand, nodes: int) -> Iterable[TooLarge]:

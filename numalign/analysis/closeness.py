@@ -61,7 +61,7 @@ NICS = ("nic", "rdma", "sriov", "roce", "ib", "hca", "mlnx", "efa")
 
 def rail(machine: Machine, held: Holding) -> Rail | None:
     """Tell whether the GPUs of a container reach NICs of it below a switch; None: it does not hold both."""
-    known = functions(machine)
+    known = machine.functions()
     gpus, nics = ends(held, known)
     if not gpus or not nics:
         return None
@@ -77,17 +77,12 @@ def _rail_of(gpu: PCIFunction | None, nics: Sequence[PCIFunction | None]) -> Rai
     return "unknown" if gpu is None or None in nics else "far"
 
 
-def farthest(machine: Machine, held: Holding) -> Closeness | None:
-    """Tell how close the GPU of a container is that is farthest from every NIC of it; None: it does not hold both."""
-    known = _placed(machine)
+def farthest(machine: Machine, held: Holding) -> Closeness:
+    """Tell how close the GPU of a container that holds GPUs and NICs is that is farthest from every NIC."""
+    known, lost = _placed(machine), PCIFunction("")
     gpus, nics = ends(held, known)
-    lost = PCIFunction("")
-    nearest = [
-        min(NEAREST_FIRST.index(closeness(known.get(gpu, lost), known.get(nic, lost))) for _, nic in nics)
-        for _, gpu in gpus
-        if nics
-    ]
-    return NEAREST_FIRST[max(nearest)] if nearest else None
+    near = [[closeness(known.get(gpu, lost), known.get(nic, lost)) for _, nic in nics] for _, gpu in gpus]
+    return max((min(each, key=NEAREST_FIRST.index) for each in near), key=NEAREST_FIRST.index)
 
 
 Named = tuple[str, str]
@@ -134,13 +129,7 @@ def neighbours(machine: Machine, held: Holding) -> tuple[Neighbours, ...]:
     found = []
     for one, other in combinations(held.devices, 2):
         pairs = [
-            Neighbours(
-                resource=one.resource,
-                device=device,
-                other_resource=other.resource,
-                other_device=each,
-                closeness=closeness(known[device], known[each]),
-            )
+            _pair(known, (one.resource, device), (other.resource, each))
             for device in one.ids
             for each in other.ids
             if device in known and each in known
@@ -182,21 +171,18 @@ def _joins(
 ) -> Iterator[Neighbours]:
     """Yield of each pair of devices of one resource how close it is and whether links join it, if either is known."""
     switched = machine.hardware is not None and machine.hardware.nvlink_switched
-    for (resource, one), (_, other) in chain.from_iterable(pairs):
-        here, there = known.get(one), known.get(other)
-        near = closeness(here, there) if here and there else "unknown"
-        linked: bool | None = True if switched and _whole(resource, one) and _whole(resource, other) else None
-        if resource in machine.links:
-            linked = any({one, other} == {*ends} for *ends, number in machine.links[resource] if number)
-        if linked is not None or near != "unknown":
-            yield Neighbours(
-                resource=resource,
-                device=one,
-                other_resource=resource,
-                other_device=other,
-                closeness=near,
-                joined=linked,
-            )
+    for one, other in chain.from_iterable(pairs):
+        linked: bool | None = True if switched and _whole(*one) and _whole(*other) else None
+        if one[0] in machine.links:
+            linked = any({one[1], other[1]} == {*ends} for *ends, number in machine.links[one[0]] if number)
+        found = _pair(known, one, other)._replace(joined=linked)
+        if linked is not None or found.closeness != "unknown":
+            yield found
+
+
+def _pair(known: Mapping[str, PCIFunction], one: Named, other: Named) -> Neighbours:
+    here, there = known.get(one[1]), known.get(other[1])
+    return Neighbours(*one, *other, closeness(here, there) if here and there else "unknown")
 
 
 def _whole(resource: str, device: str) -> bool:
@@ -221,15 +207,9 @@ def closeness(one: PCIFunction, other: PCIFunction) -> Closeness:
     return "same node" if one.numa_node == other.numa_node else "other node"
 
 
-def functions(machine: Machine) -> dict[str, PCIFunction]:
-    """Find functions by their address, and by the names that the operating system gives them."""
-    listed = machine.hardware.pci if machine.hardware else ()
-    return {name: function for function in listed for name in (*function.names, function.address)}
-
-
 def _placed(machine: Machine) -> dict[str, PCIFunction]:
     """Find functions by name; on a machine with one NUMA node all are on it, whatever the firmware says."""
-    found = functions(machine)
+    found = machine.functions()
     if len(machine.numa_nodes) != 1:
         return found
     return {name: function._replace(numa_node=machine.numa_nodes[0].id) for name, function in found.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numalign.analysis.alignment import Alignment, alignment
-from numalign.analysis.closeness import Neighbours, neighbours
 from numalign.analysis.holding import holding
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Node
@@ -33,8 +32,6 @@ class Placement(NamedTuple):
     CPUs of its own."""
     local: int | None
     """The distance of the nearest of its nodes to itself."""
-    neighbours: tuple[Neighbours, ...] = ()
-    """How close its devices are on the PCI bus, where that is known."""
 
 
 def placements(outcome: Outcome) -> tuple[Placement, ...]:
@@ -43,8 +40,7 @@ def placements(outcome: Outcome) -> tuple[Placement, ...]:
     found = []
     for container in outcome.demand.containers:
         held = holding(node, outcome.after, uid, container)
-        placed = _placement(node, alignment(node, held, container), container.name)
-        found.append(placed._replace(neighbours=neighbours(node.machine, held)))
+        found.append(_placement(node, alignment(node, held, container), container.name))
     return tuple(found)
 
 

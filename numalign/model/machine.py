@@ -12,7 +12,7 @@ from numalign.model.cpuset import CPUSet
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.model.hardware import Hardware
+    from numalign.model.hardware import Hardware, PCIFunction
     from numalign.model.quantity import Bytes
 
 
@@ -116,3 +116,8 @@ class Machine(NamedTuple):
         if self.total_memory is not None:
             return self.total_memory
         return sum(node.memory for node in self.numa_nodes)
+
+    def functions(self) -> dict[str, PCIFunction]:
+        """Find PCI functions by their address, and by the names that the operating system gives them."""
+        listed = self.hardware.pci if self.hardware else ()
+        return {name: function for function in listed for name in (*function.names, function.address)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.analysis.closeness import Neighbours, Rail
     from numalign.dra.changes import ClaimChange
     from numalign.dra.features import Features
     from numalign.dra.publish.slices import Published
@@ -147,6 +148,10 @@ class ContainerClaims(NamedTuple):
     """One sentence."""
     kept_by: str = ""
     """The constraint that keeps all of it together; empty: nothing does."""
+    rail: Rail | None = None
+    """Whether its GPUs reach its NICs below a switch, those of plugins too."""
+    neighbours: tuple[Neighbours, ...] = ()
+    """How close all its devices are on the PCI bus, where that is known."""
     ways_out: tuple[WayOut, ...] = ()
 
 

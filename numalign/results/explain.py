@@ -36,7 +36,7 @@ class Closer(NamedTuple):
     """What brings each GPU of a container and a NIC of it closer on the PCI bus; with no way in it: nothing does."""
 
     container: str
-    closeness: Closeness | None
+    closeness: Closeness
     """How close the GPU is then that is farthest from a NIC."""
     amounts: Mapping[str, int] = {}
     """Resource -> how many to request; tested on the node as it is."""

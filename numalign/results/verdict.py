@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from numalign.errors import Notice
 
 if TYPE_CHECKING:
+    from numalign.analysis.closeness import Rail
     from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
     from numalign.results.dra import NodeClaims, PodClaims
@@ -28,28 +29,34 @@ def fails(pod: PodResult, fail_on: FailOn, machine: Machine, claims: NodeClaims 
         return fail_on != "impossible" or pod.impossible is not False
     if pod.missing or fail_on not in ("unaligned", "rail"):
         return bool(pod.missing)
-    if rail_notices((pod,), machine, fail_on):
+    if rail_notices((pod,), machine, fail_on, claims):
         return True
     pinned = pinned_by_claims(pod, claims)
     return any(one.aligned is False and one.name not in pinned for one in pod.containers)
 
 
-def rail_notices(pods: Iterable[PodResult], machine: Machine, fail_on: FailOn) -> tuple[Notice, ...]:
+OFF_THE_RAILS: Mapping[Rail | None, tuple[str, str]] = {
+    "far": ("rail-apart", "holds a GPU that shares no PCI switch with a NIC of the container"),
+    "unknown": ("rail-unknown", "holds a GPU and a NIC, and the PCI switch of one is unknown"),
+}
+
+
+def rail_notices(
+    pods: Iterable[PodResult], machine: Machine, fail_on: FailOn, claims: NodeClaims | None = None
+) -> tuple[Notice, ...]:
     """Say of which containers a GPU shares no PCI switch with a NIC of them, or nobody knows, where that was asked."""
-    return tuple(_off_the_rails(pods, machine)) if fail_on == "rail" else ()
-
-
-def _off_the_rails(pods: Iterable[PodResult], machine: Machine) -> Iterator[Notice]:
+    if fail_on != "rail":
+        return ()
     from numalign.analysis.closeness import rail
 
-    for name, one in [(pod.name, one) for pod in pods for one in pod.containers]:
-        found = rail(machine, one.holding)
-        if found == "far":
-            text = f"container {one.name} holds a GPU that shares no PCI switch with a NIC of the container"
-            yield Notice("rail-apart", text, name)
-        elif found == "unknown":
-            text = f"container {one.name} holds a GPU and a NIC, and the PCI switch of one is unknown"
-            yield Notice("rail-unknown", text, name)
+    by_claim = [(pod, one) for pod in (claims.pods if claims is not None else ()) for one in pod.containers]
+    rails = {(pod.namespace, pod.pod, one.container): one.rail for pod, one in by_claim}
+    found = [
+        (pod, one, OFF_THE_RAILS.get(rails.get((pod.namespace, pod.name, one.name), rail(machine, one.holding))))
+        for pod in pods
+        for one in pod.containers
+    ]
+    return tuple([Notice(told[0], f"container {one.name} {told[1]}", pod.name) for pod, one, told in found if told])
 
 
 def pinned_by_claims(pod: PodResult, claims: NodeClaims | None) -> frozenset[str]:

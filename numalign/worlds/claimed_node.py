@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from numalign.analysis.closeness import neighbours, rail
+from numalign.analysis.holding import HeldDevices, Holding
 from numalign.dra.attempt import Attempt
 from numalign.dra.cpu_ids import HeldKey, cpus_held, kept_back, order_doubt
+from numalign.dra.drivers import DRIVERS, pci_address
 from numalign.dra.features import Features
 from numalign.dra.pools import Published
 from numalign.dra.result import Outcome
@@ -152,12 +155,15 @@ class ClaimedNode:
                 ways: tuple[WayOut, ...] = ()
                 if advise and judged.cpu_nodes and not self._allocating.tired:
                     ways = ways_out(own, judged.cpu_nodes, self._trial(pod, claims))
+                every = self._with_claimed(container.holding, mine)
                 yield ContainerClaims(
                     container=container.name,
                     devices=tuple(mine),
                     verdict=judged.verdict,
                     reason=judged.reason,
                     kept_by=judged.kept_by,
+                    rail=rail(self._machine, every),
+                    neighbours=neighbours(self._machine, every),
                     ways_out=ways,
                 )
 
@@ -175,6 +181,16 @@ class ClaimedNode:
             pod=pod,
             shared=frozenset(claims[name].full_name for name, count in times.items() if count > 1 and name in claims),
         )
+
+    def _with_claimed(self, held: Holding, claimed: Iterable[ClaimedDevice]) -> Holding:
+        """Add claimed GPUs and NICs to what a container holds: by PCI address, and a word for what its driver has."""
+        found: dict[str, tuple[str, ...]] = {}
+        for identity in [one.got.device for one in claimed]:
+            kind = DRIVERS[identity.driver].kind if identity.driver in DRIVERS else ""
+            address = pci_address(self._devices[identity]) if identity in self._devices else None
+            resource = identity.driver if kind in identity.driver else f"{identity.driver}/{kind}"
+            found[resource] = (*found.get(resource, ()), address[1] if address else identity.device)
+        return held._replace(devices=(*held.devices, *(HeldDevices(name, ids, {}, 0) for name, ids in found.items())))
 
     def _device(self, claim: Claim, taken: Taken, cpus: Mapping[HeldKey, int]) -> ClaimedDevice:
         place = self._places.get(taken.device, Place(None, "nobody"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from numalign.analysis.closeness import NEAREST_FIRST, ends, farthest, functions, rail
+from numalign.analysis.closeness import NEAREST_FIRST, Closeness, ends, farthest, rail
 from numalign.analysis.holding import HeldDevices, Holding
 from numalign.analysis.situation import with_amounts
 from numalign.dra.attempt import Attempt
@@ -17,7 +16,6 @@ from numalign.dra.pools import published
 from numalign.dra.publish.slices import Options, driver_of, publish
 from numalign.dra.usage import Usage
 from numalign.dra.values import Claim, Constraint, DeviceRequest, Node, Request
-from numalign.errors import NumalignError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.setup import Setup
@@ -44,38 +42,33 @@ def ways_closer(setup: Setup, outcome: Outcome, pod: PodResult) -> Iterator[Clos
     """
     for container in pod.containers if pod.admitted else ():
         if rail(setup.machine, container.holding) == "far":
-            yield from _Container(setup, outcome, pod, container).ways()
+            gpus, nics = ends(container.holding, setup.machine.functions())
+            if len({one for one, _ in gpus}) == len({one for one, _ in nics}) == 1:
+                yield from _Container(setup, outcome, pod, container, gpus[0][0], nics[0][0]).ways()
 
 
 class _Container:
-    """One container, and the two resources in question."""
+    """One container, and the two resources in question: of several of a kind nothing is tried."""
 
-    def __init__(self, setup: Setup, outcome: Outcome, pod: PodResult, container: ContainerResult) -> None:
+    def __init__(
+        self, setup: Setup, outcome: Outcome, pod: PodResult, container: ContainerResult, gpu: str, nic: str
+    ) -> None:
         self._setup, self._outcome, self._pod, self._held = setup, outcome, pod, container
-        self._machine = setup.machine
+        self._gpu, self._nic, self._machine = gpu, nic, setup.machine
+        self._gpus, self._nics = len(container.devices[gpu]), len(container.devices[nic])
         self._now = farthest(self._machine, container.holding)
-        gpus, nics = ends(container.holding, functions(self._machine))
-        self._gpus, self._nics = Counter(one for one, _ in gpus), Counter(one for one, _ in nics)
 
     def ways(self) -> Iterator[Closer]:
-        """Yield what does it, or that nothing tried does; of several resources of GPUs or NICs nothing is tried."""
-        if len(self._gpus) == len(self._nics) == 1:
-            found = [*islice(self._counts(), 1), *self._claim(), *self._pool()]
-            yield from found or [Closer(self._held.name, self._now)]
+        """Yield what does it, or that nothing tried does."""
+        found = [*islice(self._counts(), 1), *self._claim(), *self._pool()]
+        yield from found or [Closer(self._held.name, self._now)]
 
     def _counts(self) -> Iterator[Closer]:
-        """Ask for more NICs, then for more GPUs with their share of the NICs."""
-        for counts in islice(self._larger(), MAX_TRIED):
-            amounts = {(self._held.name, name): number * NANO for name, number in counts.items()}
-            tried = admission.admit(self._outcome.before, with_amounts(self._outcome.pod, amounts))
-            yield from self._closer(tried, self._machine, amounts=counts)
-
-    def _larger(self) -> Iterator[dict[str, int]]:
-        ((gpu, gpus),), ((nic, nics),) = self._gpus.items(), self._nics.items()
-        all_gpus, all_nics = (len(self._machine.devices.get(name, ())) for name in (gpu, nic))
-        yield from ({nic: number} for number in range(nics + 1, all_nics + 1))
-        for number in range(gpus + 1, all_gpus + 1):
-            yield {gpu: number, nic: max(nics, -(-all_nics * number // all_gpus))}
+        """Ask for more NICs."""
+        for number in range(self._nics + 1, min(len(self._machine.devices[self._nic]), self._nics + MAX_TRIED) + 1):
+            more = with_amounts(self._outcome.pod, {(self._held.name, self._nic): number * NANO})
+            tried = admission.admit(self._outcome.before, more)
+            yield from self._closer(tried, self._machine, amounts={self._nic: number})
 
     def _closer(
         self, tried: Outcome, machine: Machine, amounts: Mapping[str, int] = {}, numa: int = 0
@@ -89,58 +82,44 @@ class _Container:
         if rail(machine, mine.holding) == "near" or (numa and self._is_closer(near)):
             yield Closer(container=self._held.name, closeness=near, amounts=amounts, numa=numa)
 
-    def _is_closer(self, near: str | None) -> bool:
-        order: tuple[str | None, ...] = NEAREST_FIRST
-        return order.index(near) < order.index(self._now)
+    def _is_closer(self, near: Closeness) -> bool:
+        return NEAREST_FIRST.index(near) < NEAREST_FIRST.index(self._now)
 
     def _pool(self) -> Iterator[Closer]:
         """Offer only the NICs of the NUMA nodes where the GPUs are, if these are apart."""
-        ((gpu, _),), ((nic, _),) = self._gpus.items(), self._nics.items()
-        numa = self._held.alignment.places.get(gpu, 0)
+        numa = self._held.alignment.places.get(self._gpu, 0)
         here = set(ids(numa))
-        near = tuple(one for one in self._machine.devices[nic] if here.intersection(one.numa_nodes or ()))
-        if self._now != "other node" or not near:
-            return
-        machine = self._machine._replace(devices={**self._machine.devices, nic: near})
-        try:
+        near = tuple(one for one in self._machine.devices[self._nic] if here.intersection(one.numa_nodes or ()))
+        if self._now == "other node" and near:
+            machine = self._machine._replace(devices={**self._machine.devices, self._nic: near})
             session = admission.open_session(self._setup._replace(machine=machine))
             yield from self._closer(admission.admit(session, self._outcome.pod), machine, numa=numa)
-        except NumalignError:
-            return
 
     def _claim(self) -> Iterator[Closer]:
         """Claim each GPU with a NIC of its PCIe root."""
-        ((gpu, gpus),), ((nic, _),) = self._gpus.items(), self._nics.items()
-        drivers = {resource: driver for resource in (gpu, nic) if (driver := driver_of(resource)) is not None}
-        if len(set(drivers.values())) < 2 or gpus > MAX_GPUS:
+        drivers = {one: driver for one in (self._gpu, self._nic) if (driver := driver_of(one)) is not None}
+        if len(set(drivers.values())) < 2 or self._gpus > MAX_GPUS:
             return
         node = self._machine.node.name or self._machine.name
-        made = publish(self._machine, {drivers[one]: (one,) for one in (gpu, nic)}, Options(node=node))
+        made = publish(self._machine, {driver: (one,) for one, driver in drivers.items()}, Options(node=node))
         listed = {
-            resource: [one for part in made.slices if part.driver == driver for one in part.devices]
-            for resource, driver in drivers.items()
+            one: [device for part in made.slices if part.driver == driver for device in part.devices]
+            for one, driver in drivers.items()
         }
-        rdma = all((told := one.attributes.get(RDMA)) is not None and told.value is True for one in listed[nic])
-        classes = [DRIVERS[drivers[one]].classes[0].name for one in (gpu, nic)]
-        claim = _claim(classes[0], classes[1], gpus, rdma=rdma)
-        attempt = Attempt(
-            cluster=published(made.slices),
-            classes={one.name: one for one in made.classes},
-            used=Usage(),
-            features=features(),
-            node=Node(node),
-        )
+        rdma = all(RDMA in one.attributes and one.attributes[RDMA].value is True for one in listed[self._nic])
+        gpu, nic = (DRIVERS[driver].classes[0].name for driver in drivers.values())
+        claim = _claim(gpu, nic, self._gpus, rdma=rdma)
+        classes = {one.name: one for one in made.classes}
+        attempt = Attempt(published(made.slices), classes, Usage(), features(), Node(node))
         taken = {one.device.device for held in allocated(attempt, [claim]) for one in held.allocation or ()}
-        got = tuple([self._got(resource, [one.name in taken for one in listed[resource]]) for resource in (gpu, nic)])
-        near = farthest(self._machine, Holding(None, got, ()))
-        if taken and self._is_closer(near):
+        got = [  # a driver publishes the machine's devices in their order
+            HeldDevices(one, tuple(known.id for known, device in pairs if device.name in taken), {}, 0)
+            for one in drivers
+            for pairs in (zip(self._machine.devices[one], listed[one], strict=True),)
+        ]
+        if taken and self._is_closer(near := farthest(self._machine, Holding(None, tuple(got), ()))):
             lines = More(claim.requests, claim.constraints).written(Claim("devices"))
             yield Closer(container=self._held.name, closeness=near, write=lines)
-
-    def _got(self, resource: str, taken: list[bool]) -> HeldDevices:
-        """Name the devices of the machine that a claim takes: a driver publishes them in the machine's order."""
-        pairs = zip(self._machine.devices[resource], taken, strict=True)
-        return HeldDevices(resource, tuple(one.id for one, there in pairs if there), {}, 0)
 
 
 def _claim(gpu: str, nic: str, number: int, *, rdma: bool) -> Claim:

@@ -400,6 +400,67 @@ def test_fail_on_rail(command: str, machine: str, asked: str, status: int, told:
     assert told in done.err
 
 
+RAILS = """
+apiVersion: numalign/v1
+kind: Machine
+name: node-a
+regular: {sockets: 1, coresPerNumaNode: 4, threadsPerCore: 1, memoryPerNumaNode: 8Gi}
+devices:
+  nvidia.com/gpu: [{id: gpu0, numaNode: 0}]
+  mellanox.com/ib: [{id: mlx5_0, numaNode: 0}, {id: mlx5_1, numaNode: 0}]
+hardware:
+  pci:
+  - {address: gpu0, class: "0302", numaNode: 0, root: "pci0000:10", switch: "0000:11:00.0"}
+  - {address: mlx5_1, class: "0207", numaNode: 0, root: "pci0000:10", switch: "0000:11:00.0"}
+  - {address: mlx5_0, class: "0207", numaNode: 0, root: "pci0000:20", switch: "0000:21:00.0"}
+"""
+"""The first NIC is below another switch than the GPU."""
+CLAIMS = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu-nic}
+spec:
+  spec:
+    devices:
+      requests:
+      - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}
+      - {name: nic, exactly: {deviceClassName: dra.net}}
+      constraints: %s
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: rank}
+spec:
+  resourceClaims: [{name: both, resourceClaimTemplateName: gpu-nic}]
+  containers:
+  - {name: app, image: i, resources: {limits: {cpu: "1", memory: 1Mi}, claims: [{name: both}]}}
+"""
+
+
+@pytest.mark.parametrize("command", ["admit", "explain"])
+@pytest.mark.parametrize(
+    ("constraints", "status", "said"),
+    [
+        ("[]", 1, "on the same NUMA node"),
+        ("[{matchAttribute: resource.kubernetes.io/pcieRoot}]", 0, "below the same PCIe switch"),
+    ],
+)
+def test_fail_on_rail_sees_devices_of_claims(
+    command: str, constraints: str, status: int, said: str, tmp_path: Path
+) -> None:
+    machine, pod, slices = (tmp_path / name for name in ("machine.yaml", "pod.yaml", "slices.yaml"))
+    machine.write_text(RAILS, encoding="utf-8")
+    pod.write_text(CLAIMS % constraints, encoding="utf-8")
+    slices.write_text(numalign("dra", "slices", "--machine", machine).out, encoding="utf-8")
+    on = ("-m", machine, "--slices", slices, "--policy", "best-effort")
+
+    done = numalign(command, pod, *on, "--fail-on", "rail")
+    assert done.status == status
+    assert f"gpu.nvidia.com and dra.net/nic: {said}" in done.out
+    assert ("shares no PCI switch with a NIC of the container" in done.err) == bool(status)
+    assert numalign(command, pod, *on, "--fail-on", "unaligned").status == 0
+
+
 @pytest.mark.parametrize("command", ["admit", "explain"])
 def test_fail_on_rail_is_no_where_nobody_knows_the_switches(command: str) -> None:
     pod = ("docs/examples/gpu-nic.yaml", "-m", "hgx-h100", "--policy", "best-effort")

@@ -131,7 +131,7 @@ def command(
             written = files.enter_context(kept.keeping(result.session))
         about_claims = result.claims.notices if result.claims is not None else ()
         notices = (*on.notices, *but_claims(up.notices, slices), *result.notices, *about_claims, *written)
-        notices += rail_notices(result.pods, on.setup.machine, fail_on)
+        notices += rail_notices(result.pods, on.setup.machine, fail_on, result.claims)
         with answering(files):
             tell((*(() if node or state else default_policy(on, kubelet)), *notices))
             if not (quiet or pods.names) and (said := _since(since, faces)):

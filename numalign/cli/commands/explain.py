@@ -151,7 +151,7 @@ def command(
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
     on = result.setup.machine
-    notices += rail_notices([one.pod for one in result.pods], on, fail_on)
+    notices += rail_notices([one.pod for one in result.pods], on, fail_on, result.claims)
     differs, blocks = _difference(result)
     told = () if blocks and {"document", "wide"} & set(faces_of(VIEW, output)) else differs
     tell((*(() if node else default_policy(settings[0], kubelet)), *told, *notices))

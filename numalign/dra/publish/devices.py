@@ -44,7 +44,7 @@ _RDMA: Final = ("ib", "rdma", "hca", "roce", "efa")
 def plugin_devices(machine: Machine, driver: Driver, resources: Iterable[str]) -> list[Made]:
     """Give the devices of a driver, in the order of the machine's resources and devices."""
     found: list[Made] = []
-    functions = _functions(machine)
+    functions = machine.functions()
     for resource in resources:
         for device in machine.devices.get(resource, ()):
             numa = tuple(node for node in device.numa_nodes or () if node >= 0)
@@ -54,12 +54,6 @@ def plugin_devices(machine: Machine, driver: Driver, resources: Iterable[str]) -
             else:
                 found.append(Made(_nic(driver, resource, device, numa, function), numa))
     return found
-
-
-def _functions(machine: Machine) -> dict[str, PCIFunction]:
-    """Find PCI functions by their address and by the names the operating system gives them."""
-    pci = machine.hardware.pci if machine.hardware is not None else ()
-    return {key: one for one in pci for key in (one.address, *one.names)}
 
 
 def _pci(driver: Driver, function: PCIFunction | None, address: str | None) -> dict[str, Attribute]:

@@ -48,7 +48,7 @@ def admit_checks(
             for one in briefs(pod, told, result.setup)
             if not (pod.admitted and one.container in pinned)
         ]
-        rails = rail_notices((pod,), result.setup.machine, fail_on)
+        rails = rail_notices((pod,), result.setup.machine, fail_on, result.claims)
         problems += [(Problem("error", RAIL, one.message, fails=True), "") for one in rails]
         claims = held.get((pod.namespace, pod.name))
         about = _about_claims(claims, pod_claims_fail(claims, fail_on)) if claims is not None else ()

@@ -1,6 +1,6 @@
 """What scripts read: JSON as promised in docs/json.md, as plain data for `json.dumps` and `yaml.dump`.
 
-Here is what every document begins and ends with.
+Here is what every document begins and ends with, and what several have inside.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numalign.analysis.closeness import Neighbours
     from numalign.errors import Notice
 
 Data = dict[str, Any]
@@ -29,3 +30,18 @@ def warnings(notices: Iterable[Notice]) -> list[Data]:
     from numalign.notices import with_fix
 
     return [with_fix(notice)._asdict() for notice in found]
+
+
+def closeness_json(pairs: Iterable[Neighbours]) -> list[Data]:
+    """Write how close devices are on the PCI bus, each with the nearest of another resource, and pairs of GPUs."""
+    return [
+        {
+            "resource": pair.resource,
+            "device": pair.device,
+            "otherResource": pair.other_resource,
+            "otherDevice": pair.other_device,
+            "closeness": pair.closeness,
+            **({"joined": pair.joined} if pair.joined is not None else {}),
+        }
+        for pair in pairs
+    ]

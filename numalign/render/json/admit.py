@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
-from numalign.render.json import Data, head, warnings
+from numalign.render.json import Data, closeness_json, head, warnings
 
 if TYPE_CHECKING:
-    from numalign.analysis.closeness import Neighbours
     from numalign.analysis.holding import Holding
     from numalign.analysis.placed import Nearby
     from numalign.errors import Notice
@@ -124,21 +123,6 @@ def pod_json(pod: PodResult) -> Data:
         "missing": list(pod.missing),
         "sharedPool": cpus_json(pod.shared_pool),
     }
-
-
-def closeness_json(pairs: Sequence[Neighbours]) -> list[Data]:
-    """Write how close devices are on the PCI bus, each with the nearest of another resource, and pairs of GPUs."""
-    return [
-        {
-            "resource": pair.resource,
-            "device": pair.device,
-            "otherResource": pair.other_resource,
-            "otherDevice": pair.other_device,
-            "closeness": pair.closeness,
-            **({"joined": pair.joined} if pair.joined is not None else {}),
-        }
-        for pair in pairs
-    ]
 
 
 def alignment_json(container: ContainerResult, qos: QoS) -> Data:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.dra.writing import Written, written_class, written_slice
 from numalign.model.cpuset import format_set
-from numalign.render.json import head, warnings
+from numalign.render.json import closeness_json, head, warnings
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -143,6 +143,7 @@ def _container_claims(container: ContainerClaims) -> Written:
         "verdict": container.verdict,
         "reason": container.reason,
         "keptBy": container.kept_by,
+        **({"closeness": closeness_json(container.neighbours)} if container.neighbours else {}),
         "waysOut": [
             {"text": way.text, "gives": list(way.gives), "holds": way.holds, "write": "\n".join(way.write)}
             for way in container.ways_out

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set, ids
 from numalign.model.quantity import NANO
-from numalign.render.json import Data, head, warnings
-from numalign.render.json.admit import claims_of, closeness_json, pod_json, setup_json, together_json
+from numalign.render.json import Data, closeness_json, head, warnings
+from numalign.render.json.admit import claims_of, pod_json, setup_json, together_json
 from numalign.render.json.reasons import alternatives_json, merging_json, reason_json, told_json
 from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import cause_text
@@ -330,5 +330,5 @@ def _placement(container: ContainerResult, placement: Placement) -> Data:
             for place in placement.places
         ],
         "unplaced": list(judged.unplaced),
-        "neighbours": closeness_json(placement.neighbours),
+        "neighbours": closeness_json(container.neighbours),
     }

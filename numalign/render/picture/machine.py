@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from numalign.analysis.closeness import buses, functions
+from numalign.analysis.closeness import buses
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
@@ -361,7 +361,7 @@ def _chips(machine: Machine, hardware: Hardware) -> tuple[dict[int, dict[str, li
     walls: dict[int, dict[str, list[Chip]]] = {node.id: {} for node in machine.numa_nodes}
     corridor: dict[str, list[Chip]] = {}
     known = set()
-    named = functions(machine)
+    named = machine.functions()
     for resource, devices in machine.devices.items():
         for device in devices:
             function = named.get(device.id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
 from numalign.render.picture.canvas import Canvas, shorten, text_width
 from numalign.render.picture.looks import Look, State
@@ -235,7 +234,7 @@ def _holds(guest: Guest, resource: str, device: str) -> bool:
 
 def placed_devices(machine: Machine) -> Iterator[Placed]:
     """Yield each device with the NUMA node it is drawn in, and whether its plugin says so."""
-    known = functions(machine)
+    known = machine.functions()
     there = {node.id for node in machine.numa_nodes}
     for resource, devices in sorted(machine.devices.items()):
         for device in devices:

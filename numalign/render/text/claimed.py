@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table, Title
+from numalign.render.text.alignment import bus_text
 from numalign.render.text.dra import why_lines
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def _judgement(pod: PodClaims, container: ContainerClaims, *, write: bool) -> It
     head = f"{pod.pod}/{container.container}: "
     lines = wrap(f"{head}{container.reason}", WIDTH, subsequent_indent="  ", break_long_words=False)
     yield from (Paragraph(line) for line in lines)
+    if container.neighbours:
+        yield from _item(bus_text(container.neighbours), "  ")
     for way in container.ways_out:
         yield from _item(way.text, "  - ")
         if way.gives:

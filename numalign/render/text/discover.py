@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from numalign.analysis.closeness import NEAREST_FIRST, functions, reaches
+from numalign.analysis.closeness import NEAREST_FIRST, reaches
 from numalign.model.cpuset import format_set
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
@@ -91,7 +91,7 @@ def _nodes(machine: Machine, wide: bool) -> Table:
 
 
 def _devices(machine: Machine) -> Table:
-    named = functions(machine)
+    named = machine.functions()
     rows: list[tuple[Cell, ...]] = []
     for resource, devices in machine.devices.items():
         for device in devices:

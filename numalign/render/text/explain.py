@@ -260,10 +260,10 @@ def _judgements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) ->
         yield Paragraph()
     for container, placement in zip(told.pod.containers, told.placements, strict=True):
         yield from _judgement(told, container, placement, with_claims.get(container.name, "aligned"))
-        for pair in [pair for pair in placement.neighbours if not pair.alike]:
+        for pair in [pair for pair in container.neighbours if not pair.alike]:
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
             yield Note(f"{words}: {pair_text(pair)}", "warn" if pair.closeness == "other node" else "", 4)
-        gpus = [pair for pair in placement.neighbours if pair.alike]
+        gpus = [pair for pair in container.neighbours if pair.alike]
         yield from [Paragraph(bus_text(gpus), 4)] * bool(gpus)
 
 
@@ -274,7 +274,7 @@ def _closer(told: ExplainedPod, *, wide: bool) -> Iterator[Block]:
         whose = f" of container {name}" * (told.containers > 1)
         yield from (Paragraph(), Paragraph(f"To bring each GPU{whose} closer to a NIC:", 2))
         for way in ways:
-            where = CLOSENESS[way.closeness] if way.closeness else ""
+            where = CLOSENESS[way.closeness]
             if way.amounts:
                 parts = [f"{new} {one} (now {len(now[name][one])})" for one, new in way.amounts.items()]
                 yield Paragraph(f"fix: request {listed(parts)}: {where} (tested)", 4)

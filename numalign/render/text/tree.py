@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from numalign.analysis.closeness import functions
 from numalign.model.cpuset import format_set, ids
 from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -30,7 +29,7 @@ class _Tree:
         self.machine = machine
         self.hardware = hardware_of(machine)
         self.caches = l3_groups(machine, self.hardware)
-        self.functions = functions(machine)
+        self.functions = machine.functions()
         self.resources = {device.id for devices in machine.devices.values() for device in devices}
         self.placed: set[str] = set()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from numalign.analysis.closeness import closeness, functions
+from numalign.analysis.closeness import closeness
 from numalign.model.hardware import PCIFunction
 from numalign.sources.host.pci import DEVICES
 from tests.sources.host import snapshots
@@ -20,7 +20,7 @@ KINDS = ("02", "03", "12", "0b40")
 
 def functions_of(name: str) -> dict[str, PCIFunction]:
     found = snapshots.discovered(name)
-    return functions(found.machine) if found.machine is not None else {}
+    return found.machine.functions() if found.machine is not None else {}
 
 
 @pytest.mark.parametrize(
