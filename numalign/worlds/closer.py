@@ -91,7 +91,11 @@ class _Container:
         here = set(ids(numa))
         near = tuple(one for one in self._machine.devices[self._nic] if here.intersection(one.numa_nodes or ()))
         if self._now == "other node" and near:
-            machine = self._machine._replace(devices={**self._machine.devices, self._nic: near})
+            links, preferred = dict(self._machine.links), dict(self._machine.preferred_allocation)
+            for told in (links, preferred):
+                told.pop(self._nic, None)  # these may name the NICs of other nodes
+            devices = {**self._machine.devices, self._nic: near}
+            machine = self._machine._replace(devices=devices, links=links, preferred_allocation=preferred)
             session = admission.open_session(self._setup._replace(machine=machine))
             yield from self._closer(admission.admit(session, self._outcome.pod), machine, numa=numa)
 

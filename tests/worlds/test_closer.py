@@ -109,6 +109,12 @@ def test_what_nothing_brings_closer_is_said() -> None:
     assert (way.closeness, way.amounts, way.numa, way.write) == ("same node", {}, 0, ())
 
 
+def test_what_names_nics_of_other_nodes_is_left_out_with_them() -> None:
+    machine = crossed()._replace(preferred_allocation={NIC: (("mlx5_0",),)}, links={NIC: (("mlx5_0", "mlx5_1", 1),)})
+    found = told(setup_of(machine, "none"), pod(1, 1))
+    assert [one.closeness for one in found if one.numa] == ["same node"]
+
+
 def test_a_claim_says_what_to_write() -> None:
     (_, way) = told(setup_of(crossed(), "single-numa-node"), pod(1, 1))
     assert [line.strip() for line in way.write[-3:]] == [

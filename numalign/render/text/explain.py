@@ -286,7 +286,9 @@ def _closer(told: ExplainedPod, *, wide: bool) -> Iterator[Block]:
                 yield Paragraph(f"fix: claim the devices of DRA drivers: {where} (tested on an empty node)", 4)
                 yield from (Paragraph(line, 9) for line in way.write if wide)
             else:
-                yield Paragraph("No larger request and no claim does (tested).", 4)
+                yield Paragraph(
+                    "No fix found. Tested: larger requests of NICs, and claims if the PCIe roots are known.", 4
+                )
 
 
 def _unpinned(told: ExplainedPod) -> Iterator[Block]:
