@@ -41,6 +41,7 @@ lint: $(STAMP)
 site: $(STAMP)
 	$(BIN)/python -m manual docs
 	$(BIN)/zensical build --clean --strict
+	$(BIN)/python -m manual.playground site/playground
 	$(BIN)/python -m manual.links site
 
 release: $(STAMP)
