@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, combinations, groupby, product
 from typing import TYPE_CHECKING, Literal
 
@@ -62,19 +62,14 @@ NICS = ("nic", "rdma", "sriov", "roce", "ib", "hca", "mlnx", "efa")
 def rail(machine: Machine, held: Holding) -> Rail | None:
     """Tell whether the GPUs of a container reach NICs of it below a switch; None: it does not hold both."""
     known = machine.functions()
-    gpus, nics = ends(held, known)
+    gpus, nics = ([known.get(name) for _, name in each] for each in ends(held, known))
     if not gpus or not nics:
         return None
-    ports = [known.get(nic) for _, nic in nics]
-    found = [_rail_of(known.get(gpu), ports) for _, gpu in gpus]
-    return "far" if "far" in found else "unknown" if "unknown" in found else "near"
-
-
-def _rail_of(gpu: PCIFunction | None, nics: Sequence[PCIFunction | None]) -> Rail:
-    """Judge one GPU; where it, or a NIC that may be below its switch, is not known, neither is the answer."""
-    if gpu is not None and any(nic and closeness(gpu, nic) in ("same switch", "common bridge") for nic in nics):
-        return "near"
-    return "unknown" if gpu is None or None in nics else "far"
+    lone = [
+        one for one in gpus if not one or all(not nic or closeness(one, nic) not in NEAREST_FIRST[:2] for nic in nics)
+    ]
+    # Where a GPU, or a NIC that may be below its switch, is not known, neither is the answer.
+    return "near" if not lone else "far" if None not in nics and any(lone) else "unknown"
 
 
 def farthest(machine: Machine, held: Holding) -> Closeness:

@@ -279,11 +279,7 @@ def gangs_of(sources: Sequence[PodSource], pods: Iterable[PodResult]) -> tuple[G
     admitted = [pod.admitted for pod in pods]
     admitted += [False] * (len(sources) - len(admitted))
     tried = [one for one in zip(sources, admitted, strict=True) if one[0].kind != "Pod"]
-    return tuple(_gang(list(members)) for _, members in groupby(tried, key=lambda one: _object(one[0])))
-
-
-def _object(source: PodSource) -> tuple[str, int, str, str]:
-    return source.document.name, source.document.first_line, source.kind, source.owner
+    return tuple(_gang(list(members)) for _, members in groupby(tried, key=lambda one: one[0].belongs_to))
 
 
 def _gang(members: Sequence[tuple[PodSource, bool]]) -> Gang:

@@ -25,7 +25,7 @@ def together(machine: Machine, sources: Iterable[PodSource], pods: Sequence[PodR
     admitted = {pod.full_name: pod for pod in pods if pod.admitted}
     groups: dict[tuple[str, ...], list[PodResult]] = {}
     for source in sources:
-        owner = _owner(source)
+        owner = source.belongs_to
         if owner is not None and source.pod.full_name in admitted:
             groups.setdefault(owner, []).append(admitted[source.pod.full_name])
     for (kind, name, *_), members in groups.items():
@@ -38,10 +38,3 @@ def together(machine: Machine, sources: Iterable[PodSource], pods: Sequence[PodR
             ]
             if pairs:
                 yield Together(kind, name, tuple([pod.name for pod in members]), tuple(pairs))
-
-
-def _owner(source: PodSource) -> tuple[str, ...] | None:
-    """Name the object that carries a pod, with its place; of a Pod its controller. None: it belongs to nobody."""
-    if source.kind != "Pod":
-        return source.kind, source.owner, source.document.name, str(source.document.first_line)
-    return source.controller and (*source.controller, source.pod.namespace)

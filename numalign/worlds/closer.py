@@ -29,8 +29,6 @@ from numalign.worlds.ways_out import More, allocated
 
 MAX_TRIED: Final = 24
 """How many counts are tried for a container."""
-MAX_GPUS: Final = 8
-"""Of more GPUs no claim is tried."""
 RDMA: Final = "dra.net/rdma"
 
 
@@ -40,7 +38,7 @@ def ways_closer(setup: Setup, outcome: Outcome, pod: PodResult) -> Iterator[Clos
     Counts of devices, on the node as it is; a claim for devices of one PCIe root, and NICs of one NUMA node as a
     resource of their own, on an empty node. Ways are the drivers' and the plugin's to allow, so none is the kubelet's.
     """
-    for container in pod.containers if pod.admitted else ():
+    for container in pod.containers:
         if rail(setup.machine, container.holding) == "far":
             gpus, nics = ends(container.holding, setup.machine.functions())
             if len({one for one, _ in gpus}) == len({one for one, _ in nics}) == 1:
@@ -102,7 +100,7 @@ class _Container:
     def _claim(self) -> Iterator[Closer]:
         """Claim each GPU with a NIC of its PCIe root."""
         drivers = {one: driver for one in (self._gpu, self._nic) if (driver := driver_of(one)) is not None}
-        if len(set(drivers.values())) < 2 or self._gpus > MAX_GPUS:
+        if len(set(drivers.values())) < 2:
             return
         node = self._machine.node.name or self._machine.name
         made = publish(self._machine, {driver: (one,) for one, driver in drivers.items()}, Options(node=node))
@@ -129,11 +127,11 @@ class _Container:
 def _claim(gpu: str, nic: str, number: int, *, rdma: bool) -> Claim:
     """Make a claim for so many GPUs, each with a NIC of its PCIe root; `gpu` and `nic` are classes of devices."""
     selectors = (f"device.attributes['dra.net'].{RDMA.rpartition('/')[2]}",) if rdma else ()
-    requests: list[Request] = []
-    constraints = []
-    for place in range(number):
-        names = [f"{name}-{place}" if number > 1 else name for name in ("gpu", "nic")]
-        requests.append(Request(names[0], DeviceRequest(names[0], gpu)))
-        requests.append(Request(names[1], DeviceRequest(names[1], nic, selectors)))
-        constraints.append(Constraint(tuple(names), match=PCIE_ROOT))
-    return Claim("devices", requests=tuple(requests), constraints=tuple(constraints))
+    names = [(f"gpu-{place}", f"nic-{place}") if number > 1 else ("gpu", "nic") for place in range(number)]
+    requests = [
+        Request(one.name, one)
+        for gpu_name, nic_name in names
+        for one in (DeviceRequest(gpu_name, gpu), DeviceRequest(nic_name, nic, selectors))
+    ]
+    constraints = tuple([Constraint(each, match=PCIE_ROOT) for each in names])
+    return Claim("devices", requests=tuple(requests), constraints=constraints)

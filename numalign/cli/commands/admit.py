@@ -169,7 +169,7 @@ def _with_gangs_and_claims(
     """Add what was asked for beside the pods themselves."""
     if pods.gang:
         result = result._replace(gangs=gangs_of(up.sources, result.pods))
-    if len(result.pods) > 1 and not all(one.is_alone for one in up.sources):
+    if len(result.pods) > 1 and any(one.belongs_to for one in up.sources):
         found = tuple(together.together(result.setup.machine, up.sources, result.pods))
         result = result._replace(together=found)
     if slices is not None and objects is not None:

@@ -207,7 +207,7 @@ def _explained(
         allow_missing=asked.pods.allow_missing,
     )
     told = [one.pod for one in result.pods]
-    if len(told) > 1 and not all(one.is_alone for one in given.sources):
+    if len(told) > 1 and any(one.belongs_to for one in given.sources):
         result = result._replace(together=tuple(together.together(here.setup.machine, given.sources, told)))
     if asked.slices is None:
         return result

@@ -74,9 +74,11 @@ class PodSource(NamedTuple):
         return self.template.wanted
 
     @property
-    def is_alone(self) -> bool:
-        """Whether it is a Pod without a controller."""
-        return self.kind == "Pod" and self.controller is None
+    def belongs_to(self) -> tuple[str, ...] | None:
+        """Kind and name, and what else tells it from others, of the object or the controller of a pod; None: none."""
+        if self.kind != "Pod":
+            return self.kind, self.owner, self.document.name, str(self.document.first_line)
+        return self.controller and (*self.controller, self.pod.namespace)
 
     @property
     def origin(self) -> str:
