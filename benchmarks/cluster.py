@@ -25,7 +25,7 @@ from numalign.model.pod import Pod
 from numalign.scheduler.node import Fleet, with_pod
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import amount_text, manifest
-from numalign.scheduler.request import read_request
+from numalign.scheduler.request import node_load, read_request
 from numalign.sources.cluster import file, state_dump
 from numalign.sources.text.yaml import load_documents
 from numalign.store.state_file import API_VERSION
@@ -95,7 +95,7 @@ def made_up(nodes: int, pods: int) -> Fleet:
             outcome = admission.admit(node.session, pod) if node.session else None
             if outcome is None or not outcome.admit:
                 break
-            node, left = with_pod(node, read_request(pod), outcome.then), left - 1
+            node, left = with_pod(node, node_load(read_request(pod)), outcome.then), left - 1
             if number + 1 >= -(-left // max(len(fleet.nodes) - place - 1, 1)):
                 break
         filled.append(node._replace(labels={"kubernetes.io/hostname": node.name}))
