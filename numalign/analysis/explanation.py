@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from numalign.analysis.alignment import verdict_of
 from numalign.analysis.circumstances import Circumstances
 from numalign.analysis.culprits import decisions
 from numalign.analysis.floating import Cause, cause
@@ -27,6 +28,7 @@ from numalign.analysis.untied import Untied, untied
 from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, no_policy, repair
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
+from numalign.analysis.whatif.goal import ALIGNED
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.state import handed_out_twice
@@ -166,12 +168,14 @@ def explain_outcome(
     tables = (matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     matrices = tuple([table._replace(strayed=strayed(outcome, table.container)) for table in tables])
     if outcome.admit:
+        better = verdict_of(outcome) in ("spread", "floating")
+        tries = Tries(situation, outcome, ALIGNED)
         return Explanation(
             outcome=outcome,
             decisions=asked,
             matrices=matrices,
             refusal=None,
-            changes=(),
+            changes=changes(tries, others, known=known, altered=altered) if better else (),
             placements=placements(outcome),
             unpinned=tuple(unpinned(outcome)),
         )

@@ -20,6 +20,8 @@ Flags = Mapping[str, str]
 
 POLICY = "topology-manager-policy"
 SCOPE = "topology-manager-scope"
+CPU_POLICY = "cpu-manager-policy"
+RESERVED_CPUS = "reserved-system-cpus"
 TOPOLOGY_POLICY_OPTIONS = "topology-manager-policy-options"
 CPU_POLICY_OPTIONS = "cpu-manager-policy-options"
 MEMORY_POLICY = "memory-manager-policy"
@@ -83,8 +85,10 @@ def options_on(config: KubeletConfig) -> tuple[str, ...]:
     return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
 
 
-def other_settings(setup: Setup, pod: Pod) -> Iterator[Flags]:
+def other_settings(setup: Setup, pod: Pod, *, aligning: bool = False) -> Iterator[Flags]:
     """Yield settings one step away: the least intrusive first, then policies that are laxer, then stricter ones.
+
+    Where a pod is to be aligned the strictest policy comes first: what a laxer one aligns may be so by chance.
 
     The scope is nothing to a pod of one container: it would only put other pods elsewhere.
     """
@@ -98,7 +102,8 @@ def other_settings(setup: Setup, pod: Pod) -> Iterator[Flags]:
         yield {MEMORY_POLICY: "None"}
     old = config.topology_manager_policy
     now = place_of(old)
-    yield from ({POLICY: policy} for policy in (*STRICTEST_FIRST[now + 1 :], *STRICTEST_FIRST[: max(now, 0)]))
+    stricter, laxer = STRICTEST_FIRST[: max(now, 0)], STRICTEST_FIRST[now + 1 :]
+    yield from ({POLICY: policy} for policy in ((*stricter, *laxer) if aligning else (*laxer, *stricter)))
 
 
 def place_of(policy: str) -> int:

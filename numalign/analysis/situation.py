@@ -13,6 +13,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Session, admit, end, open_session
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.take_over import take_over
+from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
 from numalign.values import NamedTuple
@@ -123,25 +124,39 @@ def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]
     return tuple(events)
 
 
+LIMIT = "limits."
+"""What stands before a resource where its limit is meant."""
+
 ContainerAmounts = Mapping[tuple[str, str], int]
-"""(container, resource) -> amount, in billionths."""
+"""(container, resource) -> amount, in billionths; of `limits.cpu` and `limits.memory` the limit."""
+
+
+def of_limit(resource: str) -> str:
+    """Name the resource whose limit is meant; empty: a request is."""
+    return resource.removeprefix(LIMIT) if resource.startswith(LIMIT) else ""
 
 
 def with_amounts(pod: Pod, amounts: ContainerAmounts) -> Pod:
     """Let containers ask for other amounts; a limit that equals the request goes along with it.
 
-    An amount of 0 leaves the resource out: to name it with 0 is not the same for the kubelet.
+    An amount of 0 leaves the resource out: to name it with 0 is not the same for the kubelet. A limit that is set is
+    the request, too, where there is none. So a pod may become Guaranteed.
     """
     named = {name for name, _ in amounts}
-    return pod._replace(
-        containers=tuple([_with_amounts(one, amounts) if one.name in named else one for one in pod.containers])
-    )
+    containers = tuple([_with_amounts(one, amounts) if one.name in named else one for one in pod.containers])
+    if pod.qos == "Guaranteed" or not named:
+        return pod._replace(containers=containers)
+    return pod._replace(containers=containers, qos=qos_class(containers), status=pod.status._replace(qos=None))
 
 
 def _with_amounts(container: Container, amounts: ContainerAmounts) -> Container:
     requests, limits = dict(container.requests), dict(container.limits)
     for (name, resource), nano in amounts.items():
         if name != container.name:
+            continue
+        if limit := of_limit(resource):
+            limits[limit] = Quantity(nano, "DecimalSI", None if nano % NANO else nano // NANO)
+            requests.setdefault(limit, limits[limit])
             continue
         old = requests[resource]
         if not nano:

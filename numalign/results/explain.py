@@ -97,18 +97,22 @@ class Reasons(NamedTuple):
 
 
 def reasons_of(told: ExplainedPod, config: KubeletConfig) -> Reasons:
-    """Find what is to be told of a pod, whatever the words; nothing of one that is admitted."""
+    """Find what is to be told of a pod, whatever the words; of one that is admitted only of the changes."""
     refusal = told.refusal
-    if refusal is None:
-        return Reasons((), (), (), ())
-    own, every = reasons(refusal), reasons(refusal, told.besides)
+    own, every = (reasons(refusal), reasons(refusal, told.besides)) if refusal is not None else ([], [])
+    at = refusal.at if refusal is not None else None
     head, parts = [one.fact for one in own], []
     for change, after in zip(told.changes, told.after, strict=True):
         goes = _goes(after)
         parts.append(
-            tuple([(part, needed(part, refusal, goes, config, whole=change, head=head)) for part in change.parts])
+            tuple(
+                [
+                    (part, needed(part, refusal, goes, config, whole=change, head=head, tables=told.matrices))
+                    for part in change.parts
+                ]
+            )
         )
-    steps = (change_steps(*each, every, refusal.at, config) for each in zip(told.changes, parts, strict=True))
+    steps = (change_steps(*each, every, at, config) for each in zip(told.changes, parts, strict=True))
     return Reasons(tuple(own), tuple(every), tuple(parts), tuple(map(tuple, refer(steps))))
 
 

@@ -14,13 +14,22 @@ from numalign.analysis.closeness import rail
 from numalign.analysis.explanation import Explanation, explain_outcome
 from numalign.analysis.merging import merging
 from numalign.analysis.refusal import refusal
-from numalign.analysis.situation import ContainerAmounts, Event, Replays, Situation, arrivals, played, with_amounts
+from numalign.analysis.situation import (
+    LIMIT,
+    ContainerAmounts,
+    Event,
+    Replays,
+    Situation,
+    arrivals,
+    played,
+    with_amounts,
+)
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.kubelet.demand import effective
 from numalign.model.apiserver import amount
 from numalign.model.quantity import NANO, QuantityError
-from numalign.model.resources import is_hugepages, page_size
+from numalign.model.resources import CPU, MEMORY, is_hugepages, page_size
 from numalign.model.words import few_of
 from numalign.results.explain import Closer, ExplainedPod, ExplainResult
 from numalign.tasks.setup import load_machine
@@ -285,11 +294,12 @@ def _named(pods: Sequence[Pod], name: str, flag: str) -> Pod:
 def _read_amounts(texts: Iterable[str], pod: Pod) -> ContainerAmounts:
     """Read CONTAINER:RESOURCE=AMOUNT."""
     amounts = {}
-    asked = {container.name: container.requests for container in pod.containers}
+    limits = [f"{LIMIT}{name}" for name in (CPU, MEMORY)]
+    asked = {container.name: (*container.requests, *limits) for container in pod.containers}
     for text in texts:
         key, _, written = text.partition("=")
         container, _, resource = key.partition(":")
-        if resource not in asked.get(container, {}):
+        if resource not in asked.get(container, ()):
             known = ", ".join(f"{name}:{one}" for name, requests in asked.items() for one in requests)
             raise InputError(f"expected CONTAINER:RESOURCE=AMOUNT with one of {known}", f"--set {text}")
         try:

@@ -44,6 +44,7 @@ from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, is_bytes, is_memory, unit_of
 
 if TYPE_CHECKING:
+    from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
@@ -63,21 +64,25 @@ def needed(
     *,
     whole: WayOut,
     head: Sequence[Fact],
+    tables: Sequence[Matrix] = (),
 ) -> list[Reason]:
     """Tell why one part of a change is needed; nothing where the refusal itself tells it.
 
     Args:
         part: the part.
-        refusal: why the pod is refused as it is.
+        refusal: why the pod is refused as it is; None: it is admitted.
         after: where the pod would go; empty: that is not known.
         config: the settings as they are.
         whole: the change that it is a part of.
         head: the facts of the refusal itself.
+        tables: of an admitted pod: what is asked, decision by decision.
     """
     change, found = part.change, part.otherwise
     if part.unshared:
         return _reasons([*held_by_them(part, None, after, ()), LastShared(bool(part.larger))])
-    raised = _raised(part, refusal)
+    raised = _raised(
+        part, _policy_rows(refusal) if refusal is not None else [row for one in tables for row in one.rows]
+    )
     if raised:
         return _reasons(raised)
     nearer = _together_again(change, refusal, after) if found is None else None
@@ -88,7 +93,8 @@ def needed(
     wanted = set[str]() if alone else {name for one in after for name in one.places}
     holding = _reasons(held_by_them(part, found or refusal, after, wanted))
     if found is None:
-        return [*holding, *_reasons([*effects(change.flags, config), *_whole_cores_only(part, refusal)])]
+        done = effects(change.flags, config) if refusal is not None else ()
+        return [*holding, *_reasons([*done, *_whole_cores_only(part, refusal)])]
     facts: Sequence[Reasonable] = (change.pods and after and room(found, after)) or limit_there(part, found, after)
     facts = facts or in_short(found)
     if found.around.cores and any(name == CPU and nano % NANO for (_, name), nano in change.amounts.items()):
@@ -276,16 +282,22 @@ def _together_again(change: WayOut, refusal: Refusal | None, after: Sequence[Goe
     return ThenTogether(joint.resources, mask) if mask.bit_count() < joint.width else None
 
 
-def _raised(part: Part, refusal: Refusal | None) -> list[Reasonable]:
+def _policy_rows(refusal: Refusal) -> Sequence[Row]:
+    """List what is asked where a policy refuses; nothing where something else does."""
+    if refusal.stage != "policy":
+        return ()
+    return refusal.matrix.rows if refusal.matrix is not None else refusal.culprits
+
+
+def _raised(part: Part, rows: Sequence[Row]) -> list[Reasonable]:
     """Tell why more is asked: whole bytes, or as many nodes as another resource; nothing where it is for neither."""
     for (container, name), nano in part.change.amounts.items():
         asked = part.change.asked[container, name]
         if nano > asked and asked % NANO and is_memory(name):
             return [OddBytes(asked)]
     grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
-    if not grown or refusal is None or refusal.stage != "policy" or (part.otherwise and part.otherwise.around.cores):
+    if not any(row.resource in grown for row in rows) or (part.otherwise and part.otherwise.around.cores):
         return []
-    rows = refusal.matrix.rows if refusal.matrix is not None else refusal.culprits
     widest = max(row.width for row in rows)
     most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
     like = tuple([row.resource for row in rows if row.width == widest and row.resource != grown[0]])

@@ -1,4 +1,4 @@
-"""What would have to be different for a refused pod to be admitted: each change tried on the twin, none guessed."""
+"""What would have to be different for a pod to be admitted, or aligned: each change tried on the twin, none guessed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from numalign.analysis.alignment import aligned, verdict_of
-from numalign.analysis.settings import POLICY, other_settings
+from numalign.analysis.settings import POLICY, apply
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut, covers
+from numalign.analysis.whatif.goal import ADMITTED
 from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
+from numalign.analysis.whatif.pinned import pinning
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.search import (
     cut_and_move,
@@ -48,27 +50,19 @@ def changes(
     known: Machines = (),
     altered: Iterable[tuple[Hardware, Situation]] = (),
 ) -> tuple[WayOut, ...]:
-    """Find the nearest changes that admit a refused pod, in the order in which they are told (see `_order`).
+    """Find the nearest changes that meet a goal, in the order in which they are told (see `_order`).
 
     Args:
-        tries: the refusal, and what the pod met.
+        tries: the refusal, or the admission that is not aligned, and what the pod met.
         others: further machines to try.
         known: machines that nobody asked about, the smallest first; they are looked at only where every other change
             takes something away from the pod, or leaves it without a device that this machine does not have.
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
-    outcome = tries.outcome
-    found = [*_machines(outcome, others), *_pods(outcome), *single_requests(tries), *_settings(tries)]
-    # What admits the pod only as others come first again is no way to rely on.
-    found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
-    found = _without_rivals(found)
-    if not any(change.keeps_devices for change in found):
-        found += _combinations(tries, found)
-    elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
-        moving = any(change.pods for change in found)
-        cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
-        found += [change for change in cutting if _worth_telling(change, found)]
-    found = _without_large_raises(found) or leaning
+    starts = [_after(tries, base) for base in pinning(tries)] or [(WayOut(), tries)]
+    found = [_with(base, change) for base, then in starts for change in _candidates(then, others)]
+    # What policy none aligns is aligned by chance.
+    found = [one for one in found if tries.goal == ADMITTED or one.flags.get(POLICY) != "none"] or found
     found = [with_one_to_share(tries, change) for change in found]
     found = [change for change in found if sound(change.tried)] or found
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
@@ -78,15 +72,55 @@ def changes(
     if any(change.keeps_devices for change in whole):
         # Where there is a choice, nobody needs to hear that a resource could be left out.
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
-    if all(change.amounts or _incomplete(change) for change in found):
-        found += islice(_altered_machine(outcome, altered), 1)
-        found += islice(_known_machines(outcome, known), MAX_BUNDLED)
+    base, then = starts[0]
+    if all(_takes_away(change) or _incomplete(change) for change in found):
+        found += [_with(base, change) for change in islice(_altered_machine(then, altered), 1)]
+        found += [_with(base, change) for change in islice(_known_machines(then, known), MAX_BUNDLED)]
     nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
     if len(here) == 1 or all(change.kind == "combination" for change in here):
         nearest = _nearest(tries, spare, nearest, most=len(nearest) + 1)
     told = sorted(reasons(tries, nearest), key=_order)
     return tuple(_without_long_ones(told))
+
+
+def _candidates(tries: Tries, others: Machines) -> list[WayOut]:
+    """Find changes of one kind, and of several where these are not good enough."""
+    if tries.goal.met(tries.outcome):
+        return [WayOut(True, tried=tries.outcome), *_machines(tries, others)]
+    found = [*_machines(tries, others), *_pods(tries), *single_requests(tries), *_settings(tries)]
+    # What admits the pod only as others come first again is no way to rely on.
+    found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
+    found = _without_rivals(found)
+    if not any(change.keeps_devices for change in found):
+        found += _combinations(tries, found)
+    elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
+        moving = any(change.pods for change in found)
+        cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
+        found += [change for change in cutting if _worth_telling(change, found)]
+    return _without_large_raises(found) or leaning
+
+
+def _after(tries: Tries, base: WayOut) -> tuple[WayOut, Tries]:
+    """Go on from where a change leads."""
+    setup = tries.situation.setup
+    situation = tries.situation._replace(setup=setup._replace(config=apply(setup.config, base.flags)))
+    outcome = tries.attempt(base)
+    return base, Tries(situation, outcome if outcome is not None else tries.outcome, tries.goal)
+
+
+def _with(base: WayOut, change: WayOut) -> WayOut:
+    """Put a change on top of another one."""
+    return change._replace(
+        flags={**base.flags, **change.flags},
+        amounts={**base.amounts, **change.amounts},
+        asked={**change.asked, **base.asked},
+    )
+
+
+def _takes_away(change: WayOut) -> bool:
+    """Tell whether a change cuts a request."""
+    return any(nano < change.asked[key] for key, nano in change.amounts.items())
 
 
 def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:
@@ -174,7 +208,7 @@ def _as_it_is_set(tries: Tries) -> Iterator[WayOut]:
     """Cut requests and move pods, the settings as they are."""
     yield from cut_now(tries.requests)
     if tries.outcome.before.pods:
-        yield from cut_and_move(tries.outcome.before, tries.outcome.pod)
+        yield from cut_and_move(tries.outcome.before, tries.outcome.pod, tries.goal)
 
 
 def _combinations(tries: Tries, known: Sequence[WayOut]) -> list[WayOut]:
@@ -210,31 +244,32 @@ def _keeps_more(change: WayOut, known: Sequence[WayOut]) -> bool:
     return bool(change.pods and same) and len(change.amounts) == 1 and more
 
 
-def _altered_machine(outcome: Outcome, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:
+def _altered_machine(tries: Tries, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:
     for hardware, situation in altered:
-        tried = _tried(situation, outcome)
+        tried = _tried(situation, tries)
         if tried is not None:
             yield WayOut(aligned(tried), hardware=hardware, tried=tried)
 
 
-def _known_machines(outcome: Outcome, known: Machines) -> Iterator[WayOut]:
+def _known_machines(tries: Tries, known: Machines) -> Iterator[WayOut]:
     """Try machines that have every device the pod asks for: where one is unknown, the pod would run without it."""
-    asked = {name for container in outcome.demand.containers for name, amount in container.devices if amount}
+    asked = {name for container in tries.outcome.demand.containers for name, amount in container.devices if amount}
     for name, situation in known:
         if asked <= situation.setup.machine.devices.keys():
-            for change in _machines(outcome, [(name, situation)]):
+            for change in _machines(tries, [(name, situation)]):
                 yield change._replace(example=True)
 
 
-def _machines(outcome: Outcome, others: Machines) -> Iterator[WayOut]:
+def _machines(tries: Tries, others: Machines) -> Iterator[WayOut]:
     for name, situation in others:
-        tried = _tried(situation, outcome)
+        tried = _tried(situation, tries)
         if tried is not None:
             yield WayOut(aligned(tried), machine=name, tried=tried)
 
 
-def _pods(outcome: Outcome) -> Iterator[WayOut]:
-    found = moved(outcome.before, outcome.pod) if outcome.before.pods else None
+def _pods(tries: Tries) -> Iterator[WayOut]:
+    outcome = tries.outcome
+    found = moved(outcome.before, outcome.pod, tries.goal) if outcome.before.pods else None
     if found is not None:
         tried = admit(without(outcome.before, found.pods), outcome.pod)
         change = WayOut(aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
@@ -260,7 +295,7 @@ def _settings(tries: Tries) -> Iterator[WayOut]:
     policy_found, rival_found, outcome = False, False, tries.outcome
     if forecast(outcome.before, outcome.pod) is False:
         return
-    for flags in other_settings(tries.situation.setup, outcome.pod):
+    for flags in tries.settings():
         if POLICY in flags and policy_found:
             continue
         found = tries.beside(flags)
@@ -274,8 +309,9 @@ def _settings(tries: Tries) -> Iterator[WayOut]:
         yield change
 
 
-def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:
-    """Admit the pod elsewhere; None: it is refused there, or a pod that is here now would be."""
+def _tried(situation: Situation, tries: Tries) -> Outcome | None:
+    """Admit the pod elsewhere; None: that misses the goal, or a pod that is here now is refused there."""
+    outcome = tries.outcome
     try:
         session: Session = situation.session()
     except (StartError, CrashError):
@@ -283,4 +319,4 @@ def _tried(situation: Situation, outcome: Outcome) -> Outcome | None:
     if newcomers(session, outcome.before) is None or forecast(session, outcome.pod) is False:
         return None
     tried = admit(session, outcome.pod)
-    return tried if tried.admit else None
+    return tried if tries.goal.met(tried) else None

@@ -9,6 +9,7 @@ from math import comb
 from operator import or_
 
 from numalign.analysis.refusal import Refusal, taken_apart
+from numalign.analysis.whatif.goal import ADMITTED, Goal
 from numalign.kubelet.admission import Outcome, Session, admit, end, forecast
 from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.device.state import Resource
@@ -172,31 +173,31 @@ def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def moved(session: Session, pod: Pod) -> Moved | None:
-    """Find the fewest pods to move away; None where even an empty node refuses.
+def moved(session: Session, pod: Pod, goal: Goal = ADMITTED) -> Moved | None:
+    """Find the fewest pods to move away; None where even an empty node does not do.
 
     Among sets of the same size the one with the youngest pods wins: they have run for the shortest time.
     """
     young = session.pods[::-1]
-    if not _admits_without(session, pod, young):
+    if not _does_without(session, goal, pod, young):
         return None
     for size in range(1, len(young) + 1):
         if len(young) > MAX_PODS_SEARCHED and comb(len(young), size) > MAX_SETS_TRIED:
             break
         for some in combinations(young, size):
-            if _admits_without(session, pod, some):
+            if _does_without(session, goal, pod, some):
                 return Moved(_as_they_came(session, some), True)
-    found = min((_thinned(session, pod, order) for order in _orders(session)), key=len)
+    found = min((_thinned(session, goal, pod, order) for order in _orders(session)), key=len)
     return Moved(_as_they_came(session, found), False)
 
 
-def _admits_without(session: Session, pod: Pod, gone: Sequence[Pod]) -> bool:
+def _does_without(session: Session, goal: Goal, pod: Pod, gone: Sequence[Pod]) -> bool:
     """Try it as it is told: memory that a pod frees goes to nodes by rule, so the order of ends may count."""
     going = _as_they_came(session, gone)
     staying = session.pods.without({one.uid for one in going})
     if forecast(session._replace(pods=staying), pod) is False:
         return False
-    return admit(without(session, going), pod).admit
+    return goal.met(admit(without(session, going), pod))
 
 
 def _as_they_came(session: Session, pods: Sequence[Pod]) -> tuple[Pod, ...]:
@@ -219,20 +220,20 @@ def _held_among(session: Session, pod: Pod, cpus: int) -> int:
     )
 
 
-def _thinned(session: Session, pod: Pod, order: Sequence[Pod]) -> tuple[Pod, ...]:
+def _thinned(session: Session, goal: Goal, pod: Pod, order: Sequence[Pod]) -> tuple[Pod, ...]:
     """Send pods away one by one until it works, then let each of them stay that can."""
     low, high = 1, len(order)
     while low < high:
         middle = (low + high) // 2
-        if _admits_without(session, pod, order[:middle]):
+        if _does_without(session, goal, pod, order[:middle]):
             high = middle
         else:
             low = middle + 1
     gone = list(order[:high])
-    if not _admits_without(session, pod, gone):
+    if not _does_without(session, goal, pod, gone):
         gone = list(order)
     for one in tuple(gone):
         fewer = [other for other in gone if other is not one]
-        if _admits_without(session, pod, fewer):
+        if _does_without(session, goal, pod, fewer):
             gone = fewer
     return tuple(gone)

@@ -35,13 +35,13 @@ def reasons(tries: Tries, changes: Sequence[WayOut]) -> Iterator[WayOut]:
             own_cpus=outcome.pod.qos == "Guaranteed",
         )
         alone = tries.alone(change)
-        leaning = alone is None or not alone.admit
+        leaning = alone is None or not tries.goal.met(alone)
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
         if fare is not None and alone is not None and leaning:
             fare = with_others_first(fare, outcome.before, alone)
         better = alone if alone is not change.tried and change.aligned is False and _better(alone, outcome) else None
         yield told._replace(
-            too_strict=too_strict(tries, change),
+            too_strict={} if tries.goal.aligned else too_strict(tries, change),
             parts=tuple([_reason(tries, told, part) for part in parts_of(told)]),
             needs_newcomers=leaning,
             anew=fare,
@@ -96,6 +96,8 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     """Try a change without one part; of a cut request with the next larger amount."""
     if part.machine or part.hardware:
         return Part(part, None)
+    if tries.goal.aligned:
+        return Part(part, None, held=held_by(tries.outcome.before, part.pods))
     more = _with_more(tries, change, part)
     tried = tries.attempt(more) if more else None
     if more is not None and tried is not None and (not tried.admit or not as_sound(tried, change)):

@@ -1,4 +1,4 @@
-"""Sets of edits that admit a refused pod: begun with more than is needed, and given back from there.
+"""Sets of edits that meet a goal: begun with more than is needed, and given back from there.
 
 A start asks for the least there is, sends every pod away, or sets something else. What is given back first loses least,
 so several orders are tried; what costs less stays (see `WayOut`). `shrink` makes small what is left.
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from numalign.analysis.alignment import aligned
-from numalign.analysis.culprits import refused_at
-from numalign.analysis.matrix import Row
+from numalign.analysis.culprits import decisions, refused_decision
+from numalign.analysis.matrix import Row, matrix
 from numalign.analysis.settings import (
     MEMORY_POLICY,
     POLICY,
@@ -19,11 +19,11 @@ from numalign.analysis.settings import (
     Flags,
     options_of,
     options_on,
-    other_settings,
     with_option,
 )
 from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut, cost_of_requests, lost
+from numalign.analysis.whatif.goal import Goal
 from numalign.analysis.whatif.past import moved, without
 from numalign.analysis.whatif.tries import LARGER_TRIED, SHARE, Requests, Tries, newcomers, page
 from numalign.kubelet.admission import Session, admit, forecast
@@ -58,7 +58,7 @@ def single_requests(tries: Tries) -> Iterator[WayOut]:
         keys = _of(requests, resource, refused)[:MAX_CONTAINERS_TRIED]
         for key in keys:
             rounded = {**requests.asked, key: requests.wanted[key]}
-            if rounded != requests.asked and requests.admits(rounded):
+            if rounded != requests.asked and requests.does(rounded):
                 yield _way(requests, rounded)
             amounts = _one_cut(requests, key)
             if amounts is not None:
@@ -81,7 +81,7 @@ def _one_cut(requests: Requests, key: Key) -> Amounts | None:
     places = [(high - 1) * part // LARGER_TRIED for part in range(LARGER_TRIED, 0, -1)]
     for nano in (*dict.fromkeys(place * step for place in places if place), least):
         cut = {**requests.asked, key: nano}
-        if nano < asked and requests.admits(cut):
+        if nano < asked and requests.does(cut):
             return cut | {key: requests.most(cut, key, step, high)}
         high = nano // step
     return None
@@ -100,18 +100,19 @@ def _wider(tries: Tries) -> Amounts | None:
     Under `restricted` a pod with eight GPUs on two nodes and a few CPUs is refused for ever: the CPUs would fit one.
     """
     outcome, requests = tries.outcome, tries.requests
-    table = refused_at(outcome)
-    if table is None or outcome.result.stage != "merge":
+    if not outcome.admit and outcome.result.stage != "merge":
         return None
-    widest = max((row.width for row in table.rows), default=0)
     found = dict(requests.asked)
-    for row in table.rows:
-        if 0 < row.width < widest and (row.resource == CPU or is_memory(row.resource)):
-            keys = _of(requests, row.resource, outcome.result.container)
-            least = _least_of_width(requests.session, row, widest)
-            if keys and least is not None:
-                found[keys[0]] += (least - row.requested) * NANO
-    return found if found != requests.asked and requests.admits(found) else None
+    for decision in decisions(outcome) if outcome.admit else filter(None, [refused_decision(outcome)]):
+        table = matrix(outcome.before.node, outcome.demand, decision)
+        widest = max((row.width for row in table.rows), default=0)
+        for row in table.rows:
+            if 0 < row.width < widest and (row.resource == CPU or is_memory(row.resource)):
+                keys = _of(requests, row.resource, decision.container or outcome.result.container)
+                least = _least_of_width(requests.session, row, widest)
+                if keys and least is not None:
+                    found[keys[0]] += (least - row.requested) * NANO
+    return found if found != requests.asked and requests.does(found) else None
 
 
 def _least_of_width(session: Session, row: Row, width: int) -> int | None:
@@ -130,13 +131,13 @@ def cut_now(requests: Requests) -> Iterator[WayOut]:
     yield from (_way(requests, amounts) for amounts in _best(requests, _cuts(requests)))
 
 
-def cut_and_move(session: Session, pod: Pod) -> Iterator[WayOut]:
+def cut_and_move(session: Session, pod: Pod, goal: Goal) -> Iterator[WayOut]:
     """Cut requests down to what an empty machine has, and move pods away for it."""
-    empty = Requests(session.empty(), pod)
+    empty = Requests(session.empty(), pod, goal)
     for amounts in _best(empty, _cuts(empty)):
-        going = moved(session, with_amounts(pod, empty.changed(amounts)))
+        going = moved(session, with_amounts(pod, empty.changed(amounts)), goal)
         if going is not None:
-            rest = Requests(without(session, going.pods), pod)
+            rest = Requests(without(session, going.pods), pod, goal)
             yield _way(rest, amounts)._replace(pods=going.pods, fewest=going.fewest)
 
 
@@ -146,9 +147,9 @@ def setting_and_cut(tries: Tries) -> Iterator[WayOut]:
     last = [
         with_option(setup, name, True) for name in options_of(setup.kubelet) if name not in options_on(setup.config)
     ]
-    settings = sorted(other_settings(setup, tries.outcome.pod), key=last.__contains__)
+    settings = sorted(tries.settings(), key=last.__contains__)
     for flags, session in _elsewhere(tries, settings, ADMISSIONS_OF_CUTS):
-        requests = Requests(session, tries.outcome.pod)
+        requests = Requests(session, tries.outcome.pod, tries.goal)
         for amounts in _best(requests, _cuts(requests, thorough=False)):
             yield _way(requests, amounts)._replace(flags=flags)
 
@@ -160,7 +161,7 @@ def two_settings(tries: Tries) -> Iterator[WayOut]:
         return
     pairs = (
         {**one, **other}
-        for one, other in combinations(other_settings(tries.situation.setup, outcome.pod), 2)
+        for one, other in combinations(tries.settings(), 2)
         if not one.keys() & other.keys() and {POLICY, SCOPE, MEMORY_POLICY} & {*one, *other}
     )
     found: list[Flags] = []
@@ -169,7 +170,7 @@ def two_settings(tries: Tries) -> Iterator[WayOut]:
         if POLICY in flags and rest in found:
             continue  # with a stricter policy it does, too
         tried = admit(session, outcome.pod)
-        if tried.admit:
+        if tries.goal.met(tried):
             found += [rest] if POLICY in flags else []
             yield WayOut(aligned(tried), flags=flags, tried=tried)
 
@@ -194,7 +195,7 @@ def _cuts(requests: Requests, *, thorough: bool = True) -> Iterator[Amounts]:
         thorough: look also what comes of weakening each edit first that another order leaves.
     """
     asked, wanted = requests.asked, requests.wanted
-    if wanted != asked and requests.admits(wanted):
+    if wanted != asked and requests.does(wanted):
         yield wanted
         return
     for share in (False, True) if asked else ():
@@ -204,7 +205,7 @@ def _cuts(requests: Requests, *, thorough: bool = True) -> Iterator[Amounts]:
         some = {key: nano or min(step[key], asked[key]) for key, nano in least.items()}
         found: list[Amounts] = []
         for start in (some, least) if some != least else (least,):
-            if requests.admits(start):
+            if requests.does(start):
                 found += _shrunk(requests, start, step, thorough=thorough)
                 if any(_keeps_devices(requests, one) for one in found):
                     break

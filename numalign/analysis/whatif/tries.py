@@ -5,14 +5,15 @@ The past under other settings is replayed once for all changes that set the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from numalign.analysis.settings import Flags, apply
+from numalign.analysis.settings import Flags, apply, other_settings
 from numalign.analysis.situation import Situation, with_amounts
 from numalign.analysis.whatif.change import Key, WayOut
+from numalign.analysis.whatif.goal import ADMITTED, Goal
 from numalign.analysis.whatif.past import without
 from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Forecast, Outcome, Session, admit, admits, forecast, forecaster
+from numalign.kubelet.admission import Forecast, Outcome, Session, admit, forecast, forecaster
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
@@ -29,23 +30,23 @@ def as_sound(outcome: Outcome, change: WayOut) -> bool:
     return sound(outcome) or not sound(change.tried)
 
 
-def beside(session: Session, outcome: Outcome) -> tuple[Outcome, tuple[Pod, ...]] | None:
+def beside(session: Session, outcome: Outcome, goal: Goal = ADMITTED) -> tuple[Outcome, tuple[Pod, ...]] | None:
     """Admit a pod under other settings, if need be without pods refused before that are admitted first there.
 
     Returns:
-        the admission, and the pods that must not be there, as few as it takes; None: the pod is refused without them,
+        the admission, and the pods that must not be there, as few as it takes; None: the goal is missed without them,
         too, or a pod that is there now is refused.
     """
     new = newcomers(session, outcome.before)
     if new is None:
         return None
-    if admits(session, outcome.pod):
+    if goal.does(session, outcome.pod):
         return admit(session, outcome.pod), ()
-    if not new or not admits(without(session, new), outcome.pod):
+    if not new or not goal.does(without(session, new), outcome.pod):
         return None
     for one in new[::-1]:
         fewer = [pod for pod in new if pod is not one]
-        if admits(without(session, fewer), outcome.pod):
+        if goal.does(without(session, fewer), outcome.pod):
             new = fewer
     return admit(without(session, new), outcome.pod), tuple(new)
 
@@ -97,9 +98,10 @@ def page(resource: str) -> int:
 class Requests:
     """A pod's requests on a node as it is, all amounts in billionths."""
 
-    __slots__ = ("_ahead", "_tried", "asked", "pinned", "pod", "session", "steps", "wanted")
+    __slots__ = ("_ahead", "_tried", "asked", "goal", "pinned", "pod", "session", "steps", "wanted")
 
-    def __init__(self, session: Session, pod: Pod) -> None:
+    def __init__(self, session: Session, pod: Pod, goal: Goal = ADMITTED) -> None:
+        self.goal = goal
         self.session = session
         self.pod = pod
         containers = pod.containers[:MAX_CONTAINERS]
@@ -118,13 +120,13 @@ class Requests:
         self._ahead: Forecast = forecaster(session, pod)
         self._tried: dict[tuple[int, ...], bool] = {}
 
-    def admits(self, amounts: Mapping[Key, int]) -> bool:
+    def does(self, amounts: Mapping[Key, int]) -> bool:
         """Try amounts of everything that is asked for."""
         key = tuple([amounts[one] for one in self.asked])
         known = self._tried.get(key)
         if known is None:
             asked = with_amounts(self.pod, self.changed(amounts))
-            known = self._tried[key] = admits(self.session, asked, self._ahead)
+            known = self._tried[key] = self.goal.does(self.session, asked, self._ahead)
         return known
 
     def changed(self, amounts: Mapping[Key, int]) -> dict[Key, int]:
@@ -132,7 +134,7 @@ class Requests:
         return {key: nano for key, nano in amounts.items() if nano != self.asked[key]}
 
     def most(self, amounts: Mapping[Key, int], key: Key, step: int, high: int = 0) -> int:
-        """Find by halving the most of one resource that is admitted, all else as given; what is given is.
+        """Find by halving the most of one resource that meets the goal, all else as given; what is given does.
 
         Args:
             amounts: of everything.
@@ -141,12 +143,12 @@ class Requests:
             high: so many steps are too many; 0: all that is wanted may do.
         """
         wanted, found = self.wanted[key], amounts[key]
-        if not high and self.admits({**amounts, key: wanted}):
+        if not high and self.does({**amounts, key: wanted}):
             return wanted
         low, high = found // step, high or -(-wanted // step)
         while high - low > 1:
             middle = (low + high) // 2
-            if self.admits({**amounts, key: middle * step}):
+            if self.does({**amounts, key: middle * step}):
                 low, found = middle, middle * step
             else:
                 high = middle
@@ -154,19 +156,25 @@ class Requests:
 
 
 class Tries:
-    """A refusal, and what changes are tried against; what was tried once is known from then on."""
+    """An admission that is not as wanted, and what changes are tried against; what was tried once is known then."""
 
-    __slots__ = ("_beside", "_elsewhere", "outcome", "requests", "situation")
+    __slots__ = ("_beside", "_elsewhere", "goal", "outcome", "requests", "situation")
 
-    def __init__(self, situation: Situation, outcome: Outcome) -> None:
+    def __init__(self, situation: Situation, outcome: Outcome, goal: Goal = ADMITTED) -> None:
+        self.goal = goal
+        """What is looked for."""
         self.situation = situation
         """What the pod met; `situation.past` ends right before it came up."""
         self.outcome = outcome
-        """The refusal."""
-        self.requests = Requests(outcome.before, outcome.pod)
-        """What the pod asks for where it was refused."""
+        """The refusal, or the admission that is not aligned."""
+        self.requests = Requests(outcome.before, outcome.pod, goal)
+        """What the pod asks for where it came up."""
         self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {}
         self._beside: dict[tuple[tuple[str, str], ...], tuple[Outcome, tuple[Pod, ...]] | None] = {}
+
+    def settings(self) -> Iterator[Flags]:
+        """Yield settings one step away (see `other_settings`)."""
+        return other_settings(self.situation.setup, self.outcome.pod, aligning=self.goal.aligned)
 
     def attempt(self, change: WayOut) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
@@ -176,13 +184,13 @@ class Tries:
         return admit(without(session, change.gone), with_amounts(self.outcome.pod, change.amounts))
 
     def admitted(self, change: WayOut) -> Outcome | None:
-        """Try a change; None: the pod is refused with it. Quicker than `attempt` where it is too large for the node."""
+        """Try a change; None: it misses the goal. Quicker than `attempt` where it is too large for the node."""
         session = self.session(change)
         if session is None:
             return None
         there, pod = without(session, change.gone), with_amounts(self.outcome.pod, change.amounts)
         tried = None if forecast(there, pod) is False else admit(there, pod)
-        return tried if tried is not None and tried.admit else None
+        return tried if tried is not None and self.goal.met(tried) else None
 
     def session(self, change: WayOut) -> Session | None:
         """Replay the past under the settings of a change; None: the kubelet does not come that far."""
@@ -201,11 +209,11 @@ class Tries:
         return self._elsewhere[key]
 
     def beside(self, flags: Flags) -> tuple[Outcome, tuple[Pod, ...]] | None:
-        """Admit the pod as it is under other settings: see `beside`; None: it is refused, or nobody gets that far."""
+        """Admit the pod as it is under other settings: see `beside`; None: that does not do, or cannot be tried."""
         key = tuple(flags.items())
         if key not in self._beside:
             session = self.under(flags)
-            self._beside[key] = beside(session, self.outcome) if session is not None else None
+            self._beside[key] = beside(session, self.outcome, self.goal) if session is not None else None
         return self._beside[key]
 
     def first_then(self, change: WayOut) -> set[str]:
@@ -220,9 +228,9 @@ class Tries:
         if not first:
             return change.tried
         past = tuple([event for event in self.situation.past if event.pod.uid not in first])
-        return Tries(self.situation._replace(past=past), self.outcome).attempt(change)
+        return Tries(self.situation._replace(past=past), self.outcome, self.goal).attempt(change)
 
     def needs_newcomers(self, change: WayOut) -> bool:
-        """Tell whether other settings admit a pod only as pods that were refused before it come first then."""
+        """Tell whether other settings do only as pods that were refused before it come first then."""
         tried = self.alone(change)
-        return tried is None or not tried.admit
+        return tried is None or not self.goal.met(tried)

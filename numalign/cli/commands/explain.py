@@ -72,7 +72,11 @@ class Stopped(NamedTuple):
     """The command to go on with."""
 
 
-SHORT_FLAGS = {"topology-manager-policy": "policy", "topology-manager-scope": "scope"}
+SHORT_FLAGS = {
+    "topology-manager-policy": "policy",
+    "topology-manager-scope": "scope",
+    "reserved-system-cpus": "reserved-cpus",
+}
 """Flags that have a shorter name."""
 
 VIEW = View[Shown](

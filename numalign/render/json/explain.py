@@ -78,7 +78,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             "admits": told.repair.admits,
             "keptOut": list(told.repair.kept_out),
         },
-        "next": None if told.refusal is None else (*advice.changes, advice.otherwise)[0],
+        "next": None if told.refusal is None and not told.changes else (*advice.changes, advice.otherwise)[0],
     }
 
 

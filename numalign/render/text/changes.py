@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from numalign.analysis.settings import CPU_POLICY_OPTIONS, options_on
+from numalign.analysis.situation import of_limit
 from numalign.kubelet.cpu.allocate import POOL_EMPTY
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
@@ -240,12 +241,16 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
     cores_only = change.own_cpus and "full-pcpus-only" in options_on(config) and CPU_POLICY_OPTIONS not in change.flags
     single = pinned and cores_only and change.cores == 1 and not change.machine
     whose: dict[tuple[str, int, int], list[str]] = {}
-    less, left_out = [_in_all(change, keys) for keys in change.together], []
+    less, left_out, limits = [_in_all(change, keys) for keys in change.together], list[str](), list[str]()
     alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}
     for (container, resource), nano in alone.items():
         whose.setdefault((resource, nano, change.asked[container, resource]), []).append(container)
     for (resource, nano, asked), names in whose.items():
         where = f" in {_containers(names)}" if containers > 1 else ""
+        if kind := of_limit(resource):
+            old = readable_text(kind, asked) if asked else "none"
+            limits.append(f"{resource} to {readable_text(kind, nano)} (now {old}){where}")
+            continue
         if not nano:
             left_out.append(f"{resource}{_or_in(change, names, resource) * (containers > 1)}")
             continue
@@ -265,6 +270,8 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
         less.append(f"{most}{ask} (now {old}){where}{odd}{own}")
     if less:
         yield "Request " + " and ".join(less)
+    if limits:
+        yield "Set " + " and ".join(limits)
     if left_out:
         yield "Remove " + " and ".join(left_out)
 

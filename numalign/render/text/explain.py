@@ -113,6 +113,7 @@ def explanation(
     if told.refusal is None:
         judged = list(_judgements(told, with_claims))
         above, below = (judged, []) if told.containers == 1 else ([], judged)
+        better = changes_lines(config, told, advice, reasons_of(told, config).steps, wide=wide) if told.changes else ()
         return [
             _admitted(told.pod),
             *above,
@@ -120,6 +121,7 @@ def explanation(
             *_placements(told),
             *below,
             *_unpinned(told),
+            *better,
             *_closer(told, wide=wide),
         ]
     found = reasons_of(told, config)
@@ -301,7 +303,7 @@ def _unpinned(told: ExplainedPod) -> Iterator[Block]:
                 "warn",
                 2,
             )
-    if any(one.cause.kind == "cpu-manager" for one in told.unpinned):
+    if not told.changes and any(one.cause.kind == "cpu-manager" for one in told.unpinned):
         yield Paragraph("fix: --cpu-manager-policy static", 2)
     every = {(blame.container, blame.message): blame for one in told.unpinned for blame in one.blame}
     if every:

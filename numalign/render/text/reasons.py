@@ -12,10 +12,12 @@ from numalign.analysis.reasons.refusal import in_short
 from numalign.analysis.reasons.shortage import no_others_count
 from numalign.analysis.reasons.steps import Above, AsIn, Step, of_pods, of_the_state
 from numalign.analysis.settings import (
+    CPU_POLICY,
     CPU_POLICY_OPTIONS,
     GATES,
     MEMORY_POLICY,
     POLICY,
+    RESERVED_CPUS,
     SCOPE,
     TOPOLOGY_POLICY_OPTIONS,
     switched,
@@ -157,7 +159,14 @@ MAX_PODS_NAMED = 4
 
 STRICT = "strict-cpu-reservation"
 
-SETTINGS = {POLICY: "the policy", SCOPE: "the scope", MEMORY_POLICY: "memoryManagerPolicy", GATES: "feature gate"}
+SETTINGS = {
+    POLICY: "the policy",
+    SCOPE: "the scope",
+    CPU_POLICY: "cpuManagerPolicy",
+    RESERVED_CPUS: "reservedSystemCPUs",
+    MEMORY_POLICY: "memoryManagerPolicy",
+    GATES: "feature gate",
+}
 """Flag -> how a setting is called."""
 
 ELSEWHERE = "other CPUs, devices or NUMA nodes"
@@ -171,7 +180,7 @@ def settings_text(change: WayOut, config: KubeletConfig) -> Iterator[str]:
             yield from (f"Set option {name} to {value}" for name, value in switched(flag, text, config))
             continue
         now = {POLICY: config.topology_manager_policy, SCOPE: config.topology_manager_scope}
-        now[MEMORY_POLICY] = config.memory_manager_policy
+        now |= {MEMORY_POLICY: config.memory_manager_policy, CPU_POLICY: config.cpu_manager_policy}
         yield f"Set {SETTINGS.get(flag, flag)} to {text}" + (f" (now {now[flag]})" if flag in now else "")
 
 
@@ -237,11 +246,14 @@ def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iter
 def stale_files(change: WayOut, config: KubeletConfig) -> list[str]:
     """Name the state files with which a kubelet does not start under other settings (docs/rules/cpu-manager.md 4.6)."""
     options = dict(switched(CPU_POLICY_OPTIONS, change.flags.get(CPU_POLICY_OPTIONS, ""), config))
-    return [CPU_FILE] * (STRICT in options) + [MEMORY_FILE] * (MEMORY_POLICY in change.flags)
+    return [CPU_FILE] * (STRICT in options or CPU_POLICY in change.flags) + [MEMORY_FILE] * (
+        MEMORY_POLICY in change.flags
+    )
 
 
 def field_text(flag: str, text: str) -> str:
     """Write a setting as a KubeletConfiguration has it: `topologyManagerPolicy: best-effort`."""
     first, *rest = flag.split("-")
     pairs = ", ".join(f'{name}: "{on}"' for name, _, on in (pair.partition("=") for pair in text.split(",")))
-    return f"{first}{''.join(map(str.capitalize, rest))}: {f'{{{pairs}}}' if '=' in text else text}"
+    name = first + "".join("CPUs" if one == "cpus" else one.capitalize() for one in rest)
+    return f"{name}: {f'{{{pairs}}}' if '=' in text else text}"
