@@ -78,7 +78,8 @@ def changes(
         found += [_with(base, change) for change in islice(_known_machines(then, known), MAX_BUNDLED)]
     nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
-    if len(here) == 1 or all(change.kind == "combination" for change in here):
+    alone = len(here) == 1 and tries.goal == ADMITTED
+    if alone or all(change.kind == "combination" for change in here):
         nearest = _nearest(tries, spare, nearest, most=len(nearest) + 1)
     told = sorted(reasons(tries, nearest), key=_order)
     return tuple(_without_long_ones(told))
