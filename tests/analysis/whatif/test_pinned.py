@@ -96,4 +96,6 @@ def test_every_change_is_aligned(policy: str) -> None:
     assert found
     for change in found:
         tried = tries.attempt(change)
-        assert tried is not None and aligned(tried) and change.aligned
+        assert tried is not None
+        assert aligned(tried)
+        assert change.aligned
