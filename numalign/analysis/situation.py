@@ -16,6 +16,7 @@ from numalign.kubelet.start.take_over import take_over
 from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import NANO, Quantity
+from numalign.model.resources import of_limit
 from numalign.values import NamedTuple
 
 
@@ -124,16 +125,8 @@ def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]
     return tuple(events)
 
 
-LIMIT = "limits."
-"""What stands before a resource where its limit is meant."""
-
 ContainerAmounts = Mapping[tuple[str, str], int]
-"""(container, resource) -> amount, in billionths; of `limits.cpu` and `limits.memory` the limit."""
-
-
-def of_limit(resource: str) -> str:
-    """Name the resource whose limit is meant; empty: a request is."""
-    return resource.removeprefix(LIMIT) if resource.startswith(LIMIT) else ""
+"""(container, resource) -> amount, in billionths; with `LIMIT` before the resource that of its limit."""
 
 
 def with_amounts(pod: Pod, amounts: ContainerAmounts) -> Pod:

@@ -111,3 +111,12 @@ def is_port(name: str) -> bool:
 
 def _is_word(text: str) -> bool:
     return text.isascii() and text.replace("-", "").isalnum() and text == text.lower() == text.strip("-")
+
+
+LIMIT: Final = "limits."
+"""What stands before a resource where its limit is meant."""
+
+
+def of_limit(resource: str) -> str:
+    """Name the resource whose limit is meant; empty: a request is."""
+    return resource.removeprefix(LIMIT) if resource.startswith(LIMIT) else ""

@@ -15,7 +15,6 @@ from numalign.analysis.explanation import Explanation, explain_outcome
 from numalign.analysis.merging import merging
 from numalign.analysis.refusal import refusal
 from numalign.analysis.situation import (
-    LIMIT,
     ContainerAmounts,
     Event,
     Replays,
@@ -29,7 +28,7 @@ from numalign.kubelet.admission import Session, admit, odd_from_the_start
 from numalign.kubelet.demand import effective
 from numalign.model.apiserver import amount
 from numalign.model.quantity import NANO, QuantityError
-from numalign.model.resources import CPU, MEMORY, is_hugepages, page_size
+from numalign.model.resources import CPU, LIMIT, MEMORY, is_hugepages, page_size
 from numalign.model.words import few_of
 from numalign.results.explain import Closer, ExplainedPod, ExplainResult
 from numalign.tasks.setup import load_machine

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
 from numalign.analysis.settings import CPU_POLICY, RESERVED_CPUS, Flags
-from numalign.analysis.situation import LIMIT, with_amounts
+from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut
 from numalign.analysis.whatif.tries import SHARE, Tries, newcomers, steps
 from numalign.kubelet.admission import Outcome
 from numalign.model.cpuset import format_set
 from numalign.model.pod import Container
 from numalign.model.quantity import GIBI, NANO
-from numalign.model.resources import CPU, MEMORY
+from numalign.model.resources import CPU, LIMIT, MEMORY
 
 
 def pinning(tries: Tries) -> Iterator[WayOut]:

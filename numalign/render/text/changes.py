@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from numalign.analysis.settings import CPU_POLICY_OPTIONS, options_on
-from numalign.analysis.situation import of_limit
 from numalign.kubelet.cpu.allocate import POOL_EMPTY
 from numalign.model.quantity import NANO
-from numalign.model.resources import CPU
+from numalign.model.resources import CPU, of_limit
 from numalign.model.words import few_of
 from numalign.render.page.document import Block, Command, Item, Note, Paragraph
 from numalign.render.text.aligned_then import (
