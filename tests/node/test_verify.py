@@ -224,12 +224,15 @@ def test_of_two_readings_who_ran_there_is_an_intruder(tmp_path: Path, monkeypatc
     root = running(tmp_path)
     busy = root.process(("0-31",), "0-31", last_cpu=9, name="agent", ticks=7)
     root.process(("0-31",), "0-31", last_cpu=9, name="asleep", ticks=7)
-    stat = tmp_path / f"proc/{busy}/task/{busy}/stat"
+    root._next_pid = os.getpid()
+    root.process(("0-31",), "0-31", last_cpu=9, name="numalign", ticks=7)
     waited = []
 
     def sleep(seconds: float) -> None:
         waited.append(seconds)
-        stat.write_text(stat.read_text().replace(" 7 ", " 8 "))
+        for pid in (busy, os.getpid()):
+            stat = tmp_path / f"proc/{pid}/task/{pid}/stat"
+            stat.write_text(stat.read_text().replace(" 7 ", " 8 "))
 
     monkeypatch.setattr(observe.time, "sleep", sleep)
     monkeypatch.setattr(FolderTree, "live", True)
@@ -238,6 +241,7 @@ def test_of_two_readings_who_ran_there_is_an_intruder(tmp_path: Path, monkeypatc
 
     assert waited == [2.5]
     assert [one.name for one in seen.others if any(thread.ran for thread in one.threads)] == ["agent"]
+    assert os.getpid() not in [one.pid for one in seen.others]  # who measures is not measured
 
 
 RECORDED = {

@@ -22,6 +22,10 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("worker-1")
     built = running(root, FakeContainer(UIDS["dpdk"], "fwd", "3-5,19", "0"))
     built.process(("0-31",), "0-31", last_cpu=0, name="secret-program")
+    built.write("proc/driver/nvidia/gpus/0000:3b:00.0/information", "GPU UUID: \t GPU-b2\n")
+    built.write("sys/bus/pci/devices/0000:3b:00.0/numa_node", "1\n")
+    built.write("sys/bus/pci/devices/0000:3b:00.0/msi_irqs/40", "msi\n")
+    built.write("proc/irq/40/smp_affinity_list", "0\n")
     built.write(
         "proc/4000/cmdline", "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0--hostname-override=secret\0"
     )
@@ -53,6 +57,7 @@ def test_a_snapshot_says_what_the_node_says(command: str, node: Path, elsewhere:
 
     assert here.status == there.status
     lines = plain(here, str(elsewhere), "carried", "snapshot").splitlines()
+    assert ("irq-elsewhere" in here.out) == (command == "verify")
     assert lines[1:] == plain(there, str(node), node.name, "host tree").splitlines()[1:]
 
 

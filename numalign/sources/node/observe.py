@@ -42,7 +42,8 @@ def observe(
     names = identities(tree, (one.id for one in found), facts.containers)
     groups = [_group(tree, one, kind, names.get(one.id), before, deep=deep) for one in found]
     known = {process.pid for group in groups for process in group.processes}
-    rest = tuple(other_processes(tree, known, before))
+    # Who measures runs, too, on any CPU, and is gone with the answer.
+    rest = tuple(other_processes(tree, {*known, os.getpid()} if tree.live else known, before))
     if not rest and not known:
         left_out.append("processes: /proc is missing or not readable")
     if deep and groups and not any(process.pages for group in groups for process in group.processes):

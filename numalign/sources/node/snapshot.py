@@ -34,7 +34,7 @@ from numalign.values import NamedTuple
 
 _PLACES = ("root-dir", "config", "config-dir")
 """Flags that say where things are."""
-_NAMED = re.compile(r"(?:.*/)?(?:pods|task)|var/log/pods")
+_NAMED = re.compile(r"(?:.*/)?(?:pods|task|msi_irqs)|var/log/pods")
 _STATUS = re.compile(r"^(?:Cpus|Mems)_allowed_list:.*\n", re.M)
 _BUNDLE_FILES = {place.partition("{}")[0]: keys for place, keys in containers.BUNDLES}
 """Folder of a runtime's files -> the keys under which they say what a container is."""
