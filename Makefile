@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak laws mutants fuzz lint bench site release clean
+.PHONY: demo test soak laws mutants fuzz lab lint bench site release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -32,6 +32,10 @@ JOBS ?= 2
 SEED ?= 0
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz.farm --seconds $(SECONDS_TO_RUN) --jobs $(JOBS) --seed $(SEED)
+
+# Guests with several NUMA nodes: as root, with QEMU. make lab SHAPES=two-nodes KEEP=/tmp/lab
+lab: $(STAMP)
+	$(BIN)/python -m tests.lab $(SHAPES) $(if $(KEEP),--keep $(KEEP))
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
