@@ -54,6 +54,8 @@ class _Guest:
         self._numalign("verify-by-hand.json", "verify", "-o", "json")
         if any(deed.deep for deed in self._shape.by_hand):
             self._numalign("verify-deep.json", "verify", "--deep", "-o", "json")
+        for name in self._shape.alone:
+            self._numalign(f"alone-{name}.json", "verify", "--pid", str(pods[name].pid), "-o", "json")
         self._numalign("status.json", "status", "-o", "json")
         self._numalign("snapshot.txt", "snapshot", str(self._out / f"{self._shape.name}.tar.xz"))
         if any(deed.what == "unplug" for deed in self._shape.by_hand):

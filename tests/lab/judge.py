@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -30,12 +31,17 @@ def judge(shape: Shape, out: Path) -> Iterator[Check]:
             archive = out / when / f"{shape.name}.tar.xz"
             yield compare(f"discover, {when}, read outside", _json(out / when / "discover.json"), discovered(archive))
     yield findings("verify, as planned", shape, _json(out / "verify-clean.json"), [])
-    wanted = [(deed.pod, deed.code, deed.deep) for deed in shape.by_hand if deed.code]
+    done = [deed for deed in shape.by_hand if deed.code]
+    once = [(deed.pod, deed.code or "") for deed in done if not deed.deep]
+    idle = sum(deed.what == "idle" for deed in shape.by_hand)
     live = _json(out / "verify-by-hand.json")
-    yield findings("verify, by hand", shape, live, [(pod, code) for pod, code, deep in wanted if not deep])
-    if any(deep for *_, deep in wanted):
-        answer = _json(out / "verify-deep.json")
-        yield findings("verify, by hand, --deep", shape, answer, [(pod, code) for pod, code, _ in wanted])
+    yield findings("verify, by hand", shape, live, once, idle)
+    if len(once) < len(done):
+        wanted = [(deed.pod, deed.code or "") for deed in done]
+        yield findings("verify --deep, by hand", shape, _json(out / "verify-deep.json"), wanted, idle)
+    if shape.alone:
+        alone = {name: _json(out / f"alone-{name}.json")["process"]["verdict"] for name in shape.alone}
+        yield compare_fields("verify --pid", dict(shape.alone), alone)
     archive = out / f"{shape.name}.tar.xz"
     yield compare("verify of the snapshot", bound(live), bound(in_process(*_of("verify", archive)).json))
     yield compare("status of the snapshot", _json(out / "status.json"), in_process(*_of("status", archive)).json)
@@ -87,22 +93,64 @@ def leaves(data: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, data
 
 
-def findings(what: str, shape: Shape, answer: Any, wanted: list[tuple[str, str]]) -> Check:
-    """Compare the findings of `verify` with those that have to be there, and the verdicts with what follows of them."""
-    found = Counter(
-        (one["pod"].removeprefix("lab/"), each["code"]) for one in answer["containers"] for each in one["findings"]
-    )
-    expected = Counter(wanted)
-    different = [f"{pod}: {code} is not found" for pod, code in (expected - found).elements()]
-    different += [f"{pod}: {code} is found" for pod, code in (found - expected).elements()]
-    drifted = {one["pod"] for one in answer["containers"] for each in one["findings"] if each["drift"]}
+def findings(what: str, shape: Shape, answer: Any, wanted: list[tuple[str, str]], idle: int = 0) -> Check:
+    """Compare an answer of `verify` with what has to be in it.
+
+    Args:
+        what: what was asked.
+        shape: the guest.
+        answer: as JSON.
+        wanted: (pod, code) of each finding; any other is one too many, and the verdicts follow from them.
+        idle: processes of the host that may run on exclusive CPUs, beside the first process of the guest.
+    """
+    containers = answer["containers"]
+    found = Counter((one["pod"].removeprefix("lab/"), each["code"]) for one in containers for each in one["findings"])
+    different = [f"{pod}: {code} is not found" for pod, code in (Counter(wanted) - found).elements()]
+    different += [f"{pod}: {code} is found" for pod, code in (found - Counter(wanted)).elements()]
     own = {f"lab/{pod.name}" for pod in shape.pods if pod.cpus}
-    for one in answer["containers"]:
-        verdict = "drifted" if one["pod"] in drifted else "aligned" if one["pod"] in own else "none"
+    for one in containers:
+        drifted = any(each["drift"] for each in one["findings"])
+        verdict = "drifted" if drifted else "aligned" if one["pod"] in own else "none"
         if one["verdict"] != verdict:
             different.append(f"{one['pod']}: {one['verdict']}, expected {verdict}")
+    if len(containers) != len(shape.pods):
+        different.append(f"{len(containers)} containers, not {len(shape.pods)}")
+    if answer["hostProcessesAllowed"] != idle + 1:
+        different.append(f"{answer['hostProcessesAllowed']} processes of the host are allowed, not {idle + 1}")
     different += [f"left out: {text}" for text in answer["leftOut"]]
-    return Check(what, len(wanted) + len(answer["containers"]), tuple(different))
+    return Check(what, len(wanted) + len(containers) + 3, tuple(different))
+
+
+_METRIC = re.compile(r'(\w+)\{(?:.*?numa_node="(\d+)")?.*?namespace="(\w+)",pod="([\w-]+)",.*\} (\S+)')
+
+
+def metrics(what: str, answer: Any, text: str) -> Check:
+    """Compare metrics of containers with an answer of `verify`; those that hold nothing have few or none."""
+    expected: Fields = {}
+    for one in answer["containers"]:
+        if one["verdict"] == "none":
+            continue
+        pod, codes = one["pod"], [each["code"] for each in one["findings"]]
+        expected[f"numalign_container_drifted of {pod}"] = int(one["verdict"] == "drifted")
+        if one["exclusive"]:
+            expected[f"numalign_container_intruders of {pod}"] = codes.count("intruder")
+            expected[f"numalign_container_remote_devices of {pod}"] = codes.count("device-moved")
+        for node, size in one["memory"].items():
+            expected[f"numalign_container_memory_bytes of {pod} on {node}"] = size
+        if one["plannedNumaNodes"]:
+            remote = [size for node, size in one["memory"].items() if int(node) not in one["plannedNumaNodes"]]
+            expected[f"numalign_container_remote_memory_bytes of {pod}"] = sum(remote)
+    written = {
+        f"{match[1]} of {match[3]}/{match[4]}" + (f" on {match[2]}" if match[2] else ""): float(match[5])
+        for match in map(_METRIC.fullmatch, text.splitlines())
+        if match
+    }
+    different = [
+        f"{name}: {value}, written {written.get(name, math.nan):g}"
+        for name, value in expected.items()
+        if written.get(name) != value
+    ]
+    return Check(what, len(expected), tuple(different))
 
 
 def bound(answer: Any) -> Any:

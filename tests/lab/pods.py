@@ -1,4 +1,4 @@
-"""Pods of a guest: the kubelet's files as its twin writes them, control groups as systemd and containerd make them."""
+"""Pods of a guest: the kubelet's files as its twin writes them, control groups as a runtime makes them with systemd."""
 
 from __future__ import annotations
 
@@ -56,9 +56,8 @@ def start_pods(shape: Shape) -> dict[str, Running]:
     for name, text in ((CPUS, files.cpu), (MEMORY, files.memory), (DEVICES, files.devices)):
         os.utime(_write(KUBELET / name, text or ""), (time.time() - LONG_AGO,) * 2)
     for place in ("", "kubepods.slice", "kubepods.slice/kubepods-besteffort.slice"):
-        (GROUPS / place).mkdir(exist_ok=True)
-        (GROUPS / place / "cgroup.subtree_control").write_text(CONTROLLERS)
-    return {one.name: _run(one, uids[one.name]) for one in shape.pods}
+        _open(GROUPS / place)
+    return {one.name: _run(one, uids[one.name], crun=shape.crun) for one in shape.pods}
 
 
 def _machine() -> numalign.Machine:
@@ -86,9 +85,11 @@ def _config(shape: Shape) -> Path:
 
 
 def _manifest(one: LabPod) -> Path:
-    amounts = {"cpu": str(one.cpus), "memory": f"{one.touched + ROOM}Mi"} if one.cpus else {}
+    amounts = {"cpu": str(one.cpus), "memory": f"{one.touched + one.shared + ROOM}Mi"} if one.cpus else {}
     if one.huge:
         amounts["hugepages-2Mi"] = f"{one.huge}Mi"
+    if one.giant:
+        amounts["hugepages-1Gi"] = f"{one.giant}Gi"
     if one.nic:
         amounts[NIC] = "1"
     container = {"name": "app", "image": "app", "resources": {"limits": amounts, "requests": amounts}}
@@ -98,16 +99,16 @@ def _manifest(one: LabPod) -> Path:
     return _write(Path(f"/run/lab/{one.name}.json"), json.dumps(pod))
 
 
-def _run(one: LabPod, uid: str) -> Running:
+def _run(one: LabPod, uid: str, *, crun: bool) -> Running:
     """Make the folders of a pod, its sandbox and its container, and run a process in each."""
     (KUBELET / "pods" / uid).mkdir(parents=True)
     Path(f"/var/log/pods/lab_{one.name}_{uid}").mkdir(parents=True)
     above = "kubepods.slice/kubepods" if one.cpus else "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort"
     pod = GROUPS / f"{above}-pod{uid.replace('-', '_')}.slice"
-    pod.mkdir()
-    (pod / "cgroup.subtree_control").write_text(CONTROLLERS)
-    processes.in_group(_container(pod, uid, ""), 0, 0)
-    group = _container(pod, uid, "app")
+    _open(pod)
+    processes.in_group(_container(pod, uid, "", crun=crun), LabPod("sandbox"))
+    inner = _container(pod, uid, "app", crun=crun)
+    group = inner.parent if crun else inner
     plan = _content(CPUS)
     own = plan["entries"].get(uid, {}).get("app", "")
     (group / "cpuset.cpus").write_text(own or plan["defaultCpuSet"])
@@ -117,20 +118,39 @@ def _run(one: LabPod, uid: str) -> Running:
         (group / "cpuset.mems").write_text(",".join(map(str, nodes)))
     rows = _content(DEVICES)["Data"]["PodDeviceEntries"] or ()
     cards = [name for row in rows if row["PodUID"] == uid for names in row["DeviceIDs"].values() for name in names]
-    pid = processes.in_group(group, one.touched, one.huge)
+    pid = processes.in_group(inner, one)
     return Running(group, pid, tuple(ids(parse(own))), tuple(ids(from_ids(nodes))), tuple(cards))
 
 
-def _container(pod: Path, uid: str, name: str) -> Path:
-    """Make the group of a container and the file in which containerd says who it is; the sandbox has no name."""
+def _container(pod: Path, uid: str, name: str, *, crun: bool) -> Path:
+    """Make the groups of a container and the file in which the runtime says who it is; the sandbox has no name.
+
+    Returns:
+        the group of its processes: with crun a folder in that of the container.
+    """
     identity = _hash(f"{uid}/{name}")
-    told = {"container-type": "container", "container-name": name} if name else {"container-type": "sandbox"}
-    annotations = {f"io.kubernetes.cri.{key}": value for key, value in {**told, "sandbox-uid": uid}.items()}
-    bundle = f"/run/containerd/io.containerd.runtime.v2.task/k8s.io/{identity}/config.json"
-    _write(Path(bundle), json.dumps({"annotations": annotations}))
-    group = pod / f"cri-containerd-{identity}.scope"
-    group.mkdir()
-    return group
+    kind = "container" if name else "sandbox"
+    if crun:
+        _open(pod / f"crio-conmon-{identity}.scope")
+        group = pod / f"crio-{identity}.scope"
+        _open(group)
+        (group / "container").mkdir()
+        told = {"io.kubernetes.cri-o.ContainerType": kind, "io.kubernetes.container.name": name or "POD"}
+        bundle = f"/var/lib/containers/storage/overlay-containers/{identity}/userdata/config.json"
+    else:
+        group = pod / f"cri-containerd-{identity}.scope"
+        group.mkdir()
+        told = {"io.kubernetes.cri.container-type": kind}
+        told |= {"io.kubernetes.cri.container-name": name} if name else {}
+        bundle = f"/run/containerd/io.containerd.runtime.v2.task/k8s.io/{identity}/config.json"
+    _write(Path(bundle), json.dumps({"annotations": told}))
+    return group / "container" if crun else group
+
+
+def _open(group: Path) -> None:
+    """Make a control group whose groups below it have all controllers."""
+    group.mkdir(exist_ok=True)
+    (group / "cgroup.subtree_control").write_text(CONTROLLERS)
 
 
 def _content(name: str) -> Any:

@@ -31,8 +31,12 @@ class LabPod(NamedTuple):
     """Exclusive ones; 0: it runs in the shared pool."""
     touched: int = 0
     """MiB of its memory that its process writes to."""
+    shared: int = 0
+    """MiB of memory that its processes could share, as databases have it; all of it written to."""
     huge: int = 0
     """MiB of huge pages of 2 MiB, all of them written to."""
+    giant: int = 0
+    """Huge pages of 1 GiB, all of them written to."""
     nic: bool = False
     """It holds a network card."""
 
@@ -60,6 +64,10 @@ class Shape(NamedTuple):
     distances: tuple[tuple[int, ...], ...]
     pods: tuple[LabPod, ...]
     by_hand: tuple[ByHand, ...]
+    alone: Mapping[str, str] = {}
+    """Pod -> what `verify --pid` says of its process then."""
+    crun: bool = False
+    """Control groups are as CRI-O with crun makes them, not containerd."""
     reserved: str = "0"
     """CPUs reserved for the system."""
     kernel: str = ""
@@ -91,6 +99,7 @@ SHAPES = (
             ByHand("renumber", "fwd", "0", "device-moved"),
             ByHand("idle", "fwd"),
         ),
+        alone={"db": "spread", "fwd": "aligned", "train": "spread"},
     ),
     Shape(
         name="four-nodes-smt",
@@ -103,6 +112,7 @@ SHAPES = (
             Numa("12-15", 512),
         ),
         distances=((10, 12, 21, 21), (12, 10, 21, 21), (21, 21, 10, 12), (21, 21, 12, 10)),
+        crun=True,
         reserved="0-1",
         pods=(
             LabPod("db", 2, touched=100),
@@ -145,21 +155,29 @@ SHAPES = (
             ByHand("mems", "train", "2", "mems-differ"),
             ByHand("ran", "train", code="intruder"),
         ),
+        alone={"db": "spread", "train": "aligned"},
     ),
     Shape(
         name="huge-pages",
         about="huge pages of two sizes, by the kernel's command line and by NUMA node",
-        smp="8,sockets=2,cores=2,threads=2",
-        numa=(Numa("0-3", 2560), Numa("4-7", 1024)),
+        smp="12,sockets=2,cores=3,threads=2",
+        numa=(Numa("0-5", 4096), Numa("6-11", 1024)),
         distances=((10, 20), (20, 10)),
         reserved="0-1",
         kernel="hugepagesz=1G hugepages=0:1 hugepagesz=2M hugepages=0:80,1:16",
         pages={(1, 2048): 64},
-        pods=(LabPod("db", 2, huge=96), LabPod("train", 4, touched=8), LabPod("web")),
+        pods=(
+            LabPod("db", 2, huge=96),
+            LabPod("big", 2, giant=1),
+            LabPod("train", 2, shared=100),
+            LabPod("fwd", 2),
+            LabPod("web"),
+        ),
         by_hand=(
             # hugetlb.2MB.numa_stat goes on counting a huge page where it was allocated; numa_maps does not.
             ByHand("pages", "db", "1", "memory-remote", deep=True),
-            ByHand("mems", "train", "0", "mems-differ"),
+            ByHand("pages", "train", "0", "memory-remote"),
+            ByHand("mems", "fwd", "0", "mems-differ"),
             ByHand("bound", "train", code="intruder"),
         ),
     ),

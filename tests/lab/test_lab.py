@@ -49,9 +49,27 @@ def test_answers_are_compared_leaf_by_leaf_but_for_their_source() -> None:
     assert len(judge.compare("x", live, outside).differences) == 2
 
 
+def test_metrics_say_what_the_answer_says() -> None:
+    labels = 'namespace="lab",pod="db",container="app"'
+    text = f"""# TYPE numalign_container_drifted gauge
+numalign_container_drifted{{{labels}}} 1
+numalign_container_intruders{{{labels}}} 2
+numalign_container_remote_devices{{{labels}}} 0
+numalign_container_remote_memory_bytes{{{labels}}} 4096
+numalign_container_memory_bytes{{numa_node="0",{labels}}} 4096
+"""
+
+    told = judge.metrics("x", verified("drifted", "intruder"), text)
+
+    assert told.fields == 5
+    assert told.differences == ("numalign_container_intruders of lab/db: 1, written 2",)
+
+
 def verified(verdict: str, *codes: str) -> dict[str, Any]:
     findings = [{"code": code, "drift": code != "intruder", "message": ""} for code in codes]
-    return {"containers": [{"pod": "lab/db", "verdict": verdict, "findings": findings}], "leftOut": []}
+    container = {"pod": "lab/db", "exclusive": True, "memory": {"0": 4096}, "plannedNumaNodes": [1]}
+    container |= {"verdict": verdict, "findings": findings}
+    return {"containers": [container], "leftOut": [], "hostProcessesAllowed": 1}
 
 
 FOUND = {
@@ -72,6 +90,13 @@ def test_each_finding_is_expected_and_no_other(case: str) -> None:
     assert [text.removesuffix(" found") for text in told] == wrong
 
 
+def test_host_processes_are_counted() -> None:
+    answer = verified("aligned") | {"hostProcessesAllowed": 3}
+    shape = SHAPES[0]._replace(pods=(LabPod("db", 2),))
+
+    assert judge.findings("x", shape, answer, [], idle=1).differences == ("3 processes of the host are allowed, not 2",)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_guest_is_whole(shape: Shape) -> None:
     """Its CPUs are on its NUMA nodes, its distances are a square, and what is done by hand is done to pods of it."""
@@ -87,4 +112,4 @@ def test_a_guest_is_whole(shape: Shape) -> None:
 def test_what_a_run_lacks_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert {"qemu-system-x86", "hwloc-nox", "numactl"} <= set(boot.missing())
+    assert set(boot.missing()) >= {*boot.PROGRAMS.values(), boot.KERNEL}

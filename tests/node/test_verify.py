@@ -354,6 +354,10 @@ PAGES = {
     ),
     "huge pages": ("7f default file=/anon_hugepage\\040(deleted) huge N1=2 kernelpagesize_kB=2048", {1: 4 << 20}),
     "shared memory": ("7f default file=/dev/shm/x N1=2 kernelpagesize_kB=4", {1: 8192}),
+    "memory that forked processes share": (
+        "7f default file=/dev/zero\\040(deleted) mapped=2 N0=2 kernelpagesize_kB=4",
+        {0: 8192},
+    ),
     "nothing mapped": ("7f default", {}),
 }
 

@@ -81,7 +81,8 @@ class Observed(NamedTuple):
 
 
 _NODE = re.compile(r"N(\d+)=(\d+)")
-_SHARED = ("/dev/shm/", "/dev/hugepages/", "/dev/hugepages-", "/anon_hugepage", "/memfd:", "/SYSV")  # noqa: S108
+_SHARED = ("/dev/shm/", "/dev/zero", "/dev/hugepages/", "/dev/hugepages-", "/anon_hugepage", "/memfd:", "/SYSV")  # noqa: S108
+"""Files that are memory; what processes share without a file, as databases do, is called /dev/zero."""
 _COUNTED = ("anon", "shmem")
 
 
