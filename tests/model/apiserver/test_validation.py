@@ -63,7 +63,7 @@ def test_good_resources_have_no_problem(resources: dict[str, Any]) -> None:
         pytest.param(
             {"requests": {GPU: "1"}, "limits": {GPU: 2}},
             f'.requests["{GPU}"]',
-            f"1 and limit 2 differ; {GPU} needs both equal",
+            "1 and limit 2 differ; fix: write the same amount for both",
             id="device request below limit",
         ),
         pytest.param(

@@ -102,14 +102,6 @@ def test_what_the_node_as_a_whole_lacks_is_visible_in_rounded_amounts() -> None:
             4,
             [
                 "(fits on) | whole cores only | NUMA 5 or NUMA 0-1 together or NUMA 2-4 together |",
-                (
-                    "memory: i0 of this pod holds memory of NUMA 0-1 together, so each alone is ✗ "
-                    "(57.3Gi free in total)."
-                ),
-                (
-                    "memory: c0 of this pod holds memory of NUMA 2-4 together, so each alone is ✗ "
-                    "(46.4Gi free in total)."
-                ),
             ],
             id="each set of nodes is told apart from the other",
         ),

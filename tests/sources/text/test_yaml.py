@@ -103,7 +103,7 @@ def test_merge_keys_fill_in_what_is_not_there() -> None:
         ('1: a\n"1": b', 'f.yaml:2: duplicate key "1"'),
         ('{"a": {\n"x": 1,\n"x": 2}}', "f.yaml:3: a.x: duplicate key"),
         ("a: .inf", "f.yaml:1: .inf is not a JSON number"),
-        ("a: b: c", "f.yaml:1: not YAML: mapping values are not allowed in this context"),
+        ("a: b: c", "f.yaml:1: not YAML: mapping values are not allowed in this context; fix: correct the YAML there"),
         ("a: !!int x", 'f.yaml:1: "x" is no int'),
         ("a: !thing x", "f.yaml:1: the tag !thing has no meaning here"),
         ("a: !!set {x}", "f.yaml:1: the tag tag:yaml.org,2002:set has no meaning here"),
