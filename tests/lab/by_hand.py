@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.lab import processes
-from tests.lab.pods import PCI, Running
+from tests.lab.pods import GROUPS, PCI, Running
 
 
 def pages(pod: Running, value: str) -> None:
@@ -29,6 +29,17 @@ def mems(pod: Running, value: str) -> None:
 def narrow(pod: Running, _value: str) -> None:
     """Bind its process to one of its CPUs, as programs do themselves."""
     os.sched_setaffinity(pod.pid, {pod.cpus[-1]})
+
+
+def occupy(pod: Running, value: str) -> None:
+    """Run one more process of its container, bound to a CPU of another pod."""
+    group = GROUPS / Path(f"/proc/{pod.pid}/cgroup").read_text().strip().removeprefix("0::/")
+
+    def work() -> None:
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        os.sched_setaffinity(0, {int(value)})
+
+    processes.start(work)
 
 
 def bound(pod: Running, _value: str) -> None:
@@ -69,7 +80,7 @@ def unplug(pod: Running, _value: str) -> None:
 
 
 DEEDS: dict[str, Callable[[Running, str], None]] = {
-    one.__name__: one for one in (pages, cpuset, mems, narrow, bound, ran, idle, interrupts, renumber, unplug)
+    one.__name__: one for one in (pages, cpuset, mems, narrow, occupy, bound, ran, idle, interrupts, renumber, unplug)
 }
 
 

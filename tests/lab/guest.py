@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tests.cli.running import in_process
 from tests.lab import by_hand
-from tests.lab.pods import start_pods
-from tests.lab.shapes import SHAPES, Shape
+from tests.lab.pods import GROUPS, start_pods
+from tests.lab.shapes import LIMIT, QUOTA, SHAPES, Shape
 from tests.lab.tools import READERS
 
 
@@ -32,6 +32,7 @@ class _Guest:
         self._shape = shape
         self._out = out
         self._began = time.monotonic()
+        self._statuses: dict[str, int] = {}
 
     def run(self) -> None:
         """Read the machine, run pods, judge them as they are, then when things were done by hand."""
@@ -44,9 +45,9 @@ class _Guest:
         for pod in pods.values():
             by_hand.interrupts(pod, ",".join(map(str, pod.cpus)))
         self._say("pods run: " + ", ".join(f"{name} {list(pod.cpus)} {list(pod.nodes)}" for name, pod in pods.items()))
-        os.sched_setaffinity(
-            0, {max(cpu for pod in pods.values() for cpu in pod.cpus)}
-        )  # the scheduler may put it there
+        self._confined()
+        # Where the scheduler puts this process, which measures, may be a CPU of a pod.
+        os.sched_setaffinity(0, {max(cpu for pod in pods.values() for cpu in pod.cpus)})
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
         self._numalign("verify-clean.json", "verify", "-o", "json")
         for deed in self._shape.by_hand:
@@ -60,7 +61,7 @@ class _Guest:
         self._numalign("snapshot.txt", "snapshot", str(self._out / f"{self._shape.name}.tar.xz"))
         if any(deed.what == "unplug" for deed in self._shape.by_hand):
             self._hardware("offline")
-        (self._out / "done").touch()
+        (self._out / "done").write_text(json.dumps(self._statuses))
 
     def _hardware(self, when: str) -> None:
         """Ask every tool, and numalign, about the machine."""
@@ -74,13 +75,29 @@ class _Guest:
             f"{when}/discover.json", "discover", "-o", "json", "--capture", str(folder / f"{self._shape.name}.tar.xz")
         )
 
+    def _confined(self) -> None:
+        """Ask again from a control group with the last CPU and the last NUMA node that has memory."""
+        mems = (GROUPS / "cpuset.mems.effective").read_text().strip().replace("-", ",").split(",")[-1]
+        group = GROUPS / "confined"
+        group.mkdir()
+        last = (os.cpu_count() or 1) - 1
+        quota = f"{int(float(QUOTA) * 100000)} 100000"
+        limits = {"cpuset.cpus": str(last), "cpuset.mems": mems, "cpu.max": quota, "memory.max": str(LIMIT)}
+        for name, value in limits.items():
+            (group / name).write_text(value)
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        shown = subprocess.run(["numactl", "-s"], capture_output=True, check=True)
+        (self._out / "numactl-s.txt").write_bytes(shown.stdout)
+        self._numalign("confined.json", "discover", "-o", "json")
+        (GROUPS / "cgroup.procs").write_text(str(os.getpid()))
+
     def _numalign(self, file: str, *words: str) -> None:
         done = in_process(*words)
         (self._out / file).write_text(done.out)
         self._say(f"{words[0]}: status {done.status}")
         if done.err:
             self._say(done.err)
-        (self._out / f"{file}.status").write_text(json.dumps(done.status))
+        self._statuses[file] = done.status
 
     def _say(self, text: str) -> None:
         sys.stdout.write(f"{time.monotonic() - self._began:6.1f} s  {text}\n")

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from numalign.exit_status import ExitStatus
 from tests.cli.running import in_process
-from tests.lab.shapes import Shape
-from tests.lab.tools import READERS, Fields, of_discover
+from tests.lab.shapes import LIMIT, QUOTA, Shape
+from tests.lab.tools import READERS, Fields, of_allowed, of_discover, of_numactl_show
 
 
 class Check(NamedTuple):
@@ -23,21 +24,31 @@ class Check(NamedTuple):
     differences: tuple[str, ...] = ()
 
 
+DRIFTED = ("verify-by-hand.json", "verify-deep.json")
+"""Answers of `verify` when something has drifted."""
+
+
 def judge(shape: Shape, out: Path) -> Iterator[Check]:
     """Compare all that a guest wrote to a folder."""
+    statuses = _json(out / "done")
+    expected: Fields = {file: int(file in DRIFTED) for file in statuses}
+    if (out / "offline").is_dir():  # with a CPU of its state file offline the kubelet would not come up again
+        expected["status.json"] = ExitStatus.KUBELET_FAILS
+    yield compare_fields("exit statuses", expected, statuses)
     for when in ("boot", "offline"):
         if (out / when).is_dir():
             yield from against_tools(out / when)
             archive = out / when / f"{shape.name}.tar.xz"
             yield compare(f"discover, {when}, read outside", _json(out / when / "discover.json"), discovered(archive))
+    yield from confined(out)
     yield findings("verify, as planned", shape, _json(out / "verify-clean.json"), [])
     done = [deed for deed in shape.by_hand if deed.code]
-    once = [(deed.pod, deed.code or "") for deed in done if not deed.deep]
+    once = [(deed.victim or deed.pod, deed.code or "") for deed in done if not deed.deep]
     idle = sum(deed.what == "idle" for deed in shape.by_hand)
     live = _json(out / "verify-by-hand.json")
     yield findings("verify, by hand", shape, live, once, idle)
     if len(once) < len(done):
-        wanted = [(deed.pod, deed.code or "") for deed in done]
+        wanted = [(deed.victim or deed.pod, deed.code or "") for deed in done]
         yield findings("verify --deep, by hand", shape, _json(out / "verify-deep.json"), wanted, idle)
     if shape.alone:
         alone = {name: _json(out / f"alone-{name}.json")["process"]["verdict"] for name in shape.alone}
@@ -53,6 +64,15 @@ def against_tools(folder: Path) -> Iterator[Check]:
     for file, (words, read) in READERS.items():
         theirs = read((folder / file).read_text())
         yield compare_fields(f"discover, {folder.name}, {words[0]}", theirs, ours)
+
+
+def confined(out: Path) -> Iterator[Check]:
+    """Compare what a process in a control group discovered: the same machine, and beside it what confines it."""
+    machine, whole = _json(out / "confined.json"), _json(out / "boot" / "discover.json")
+    allowed = of_allowed(machine["hardware"].pop("allowed", {}))
+    yield compare("discover in a control group", whole, machine)
+    said = of_numactl_show((out / "numactl-s.txt").read_text())
+    yield compare_fields("its limits, numactl", {**said, "quota": QUOTA, "memory": LIMIT}, allowed)
 
 
 def compare_fields(what: str, theirs: Fields, ours: Fields) -> Check:

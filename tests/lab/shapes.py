@@ -11,6 +11,9 @@ NIC = "lab.test/nic"
 CARD = "e1000e"
 """Its driver asks for interrupts when the interface comes up, so they go where they are told before."""
 
+QUOTA, LIMIT = "1.5", 512 * MIB
+"""CPUs' worth of time and bytes of a control group in which the hardware is read, too."""
+
 
 class Numa(NamedTuple):
     """A NUMA node of the emulated machine."""
@@ -50,6 +53,8 @@ class ByHand(NamedTuple):
     value: str = ""
     code: str | None = None
     """What `verify` has to find; None: nothing."""
+    victim: str = ""
+    """Pod that the finding is about; empty: the same."""
     deep: bool = False
     """Only `--deep` finds it."""
 
@@ -121,12 +126,13 @@ SHAPES = (
             LabPod("train", 4),
         ),
         by_hand=(
+            ByHand("unplug", "fwd", code="missing-cpu"),  # first: it takes what threads were bound to back
             ByHand("pages", "db", "3", "memory-remote"),
             ByHand("cpuset", "web", "0-15", "cpuset-differs"),
+            ByHand("occupy", "web", "5", "intruder", victim="train"),
             ByHand("narrow", "train"),
             ByHand("mems", "train", "0-1", "mems-differ"),
             ByHand("ran", "fwd", code="intruder"),
-            ByHand("unplug", "fwd", code="missing-cpu"),
         ),
     ),
     Shape(

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from numalign.model.cpuset import parse, union
+from tests.cli.running import in_process
 from tests.lab import boot, judge
 from tests.lab.by_hand import DEEDS
 from tests.lab.shapes import SHAPES, ByHand, LabPod, Shape
-from tests.lab.tools import READERS, Fields, of_discover
+from tests.lab.tools import READERS, Fields, of_allowed, of_discover, of_numactl_show
 from tests.sources.host import snapshots
 
+NODES = Path(__file__).parent / "nodes"
+"""Snapshots that the guests took behind what was done by hand; `python -m tests.lab --keep DIR` writes new ones."""
 CAPTURED = "vm-linux61-40c-6n-sriov"
 
 
@@ -47,6 +50,13 @@ def test_answers_are_compared_leaf_by_leaf_but_for_their_source() -> None:
 
     assert judge.compare("x", live, {**live, "source": "there"}).differences == ()
     assert len(judge.compare("x", live, outside).differences) == 2
+
+
+def test_limits_of_a_process_have_the_same_names() -> None:
+    said = of_numactl_show("policy: default\nphyscpubind: 4 5 7 \ncpubind: 1 \nmembind: 1 \n")
+
+    assert said == {"CPUs": "4-5,7", "NUMA nodes": "1"}
+    assert said.items() <= of_allowed({"cpus": "4-5,7", "numaNodes": "1", "cpuQuota": 1.5}).items()
 
 
 def test_metrics_say_what_the_answer_says() -> None:
@@ -95,6 +105,17 @@ def test_host_processes_are_counted() -> None:
     shape = SHAPES[0]._replace(pods=(LabPod("db", 2),))
 
     assert judge.findings("x", shape, answer, [], idle=1).differences == ("3 processes of the host are allowed, not 2",)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_of_the_snapshot_of_a_guest_is_told_what_was_done_to_it_and_nothing_else(shape: Shape) -> None:
+    """One reading: who ran is not told, but only may run there."""
+    done = in_process("verify", "--node", NODES / f"{shape.name}.tar.xz", "-o", "json")
+    deeds = [deed for deed in shape.by_hand if not deed.deep and deed.what != "ran"]
+    wanted = [(deed.victim or deed.pod, deed.code) for deed in deeds if deed.code]
+    idle = sum(deed.what in ("idle", "ran") for deed in shape.by_hand)
+
+    assert judge.findings("x", shape, done.json, wanted, idle).differences == ()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)

@@ -195,6 +195,19 @@ def of_free(text: str) -> Fields:
     return {"memory": int(match[1])}
 
 
+def of_numactl_show(text: str) -> Fields:
+    """Read `numactl -s`: what its process may use."""
+    told = dict(line.partition(":")[::2] for line in text.splitlines())
+    lists = {"CPUs": told["physcpubind"], "NUMA nodes": told["membind"]}
+    return {name: format_set(from_ids(map(int, words.split()))) for name, words in lists.items()}
+
+
+def of_allowed(allowed: Mapping[str, Any]) -> Fields:
+    """Read what `numalign discover -o json` says of the limits of its process."""
+    found: Fields = {"CPUs": allowed.get("cpus", ""), "NUMA nodes": allowed.get("numaNodes", "")}
+    return found | {"quota": str(allowed.get("cpuQuota", "")), "memory": allowed.get("memory", 0)}
+
+
 READERS: Mapping[str, tuple[tuple[str, ...], Callable[[str], Fields]]] = {
     "lstopo.xml": (
         ("lstopo-no-graphics", "--of", "xml", "--whole-io", "--disallowed", "--filter", "io:all"),
