@@ -1,4 +1,4 @@
-"""`nrt export --watch`: look at nodes again and again, and hand over the objects that changed."""
+"""What goes on until it is told to end; `nrt export --watch`: look at nodes, and hand over the objects that changed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, cycle
 from types import FrameType
 from typing import Final
 
@@ -49,23 +50,38 @@ def watch(look: Look, take: Take, interval: float) -> ExitStatus:
     Raises:
         NumalignError: the first look failed.
     """
+    arrived: dict[str, NodeResourceTopology] = {}
+    told: set[object] = set()
+    looks: Iterator[Callable[[], Seen | None]] = chain([look], cycle([partial(_again, look, told)]))
+
+    def step() -> None:
+        seen = next(looks)()
+        if seen is None:
+            return
+        new = [notice for notice in seen.notices if notice not in told]
+        tell(new)
+        told.update(new)
+        changed = [one for one in seen.objects if arrived.get(one.name) != one]
+        if changed and take(changed):
+            arrived.update({one.name: one for one in changed})
+
+    return repeat(step, interval)
+
+
+def repeat(step: Callable[[], object], interval: float) -> ExitStatus:
+    """Do something again and again, until the process is told to end (SIGTERM).
+
+    Args:
+        step: what is done; its errors end it.
+        interval: seconds between two steps.
+    """
     signal.signal(signal.SIGTERM, _end)
     others = sys.unraisablehook
     sys.unraisablehook = partial(_unraisable, others)
-    arrived: dict[str, NodeResourceTopology] = {}
-    told: set[object] = set()
     try:
-        seen: Seen | None = look()
         while True:
-            if seen is not None:
-                new = [notice for notice in seen.notices if notice not in told]
-                tell(new)
-                told |= {*new}
-                changed = [one for one in seen.objects if arrived.get(one.name) != one]
-                if changed and take(changed):
-                    arrived |= {one.name: one for one in changed}
+            step()
             time.sleep(interval)
-            seen = _again(look, told)
     except _Ended:
         return ExitStatus.DONE
     finally:

@@ -66,7 +66,7 @@ RARE: Sequence[str] = (
         "started",
     ),
     *("allow_missing", "without", "address", "where", "columns", "replicaset_backoff", "retry_on_resync", "host_root"),
-    *("pid", "only_exclusive", "prefix", "insecure_listen", "slices", "alternatives", "only", "jobs"),
+    *("pid", "every", "only_exclusive", "prefix", "insecure_listen", "slices", "alternatives", "only", "jobs"),
     *("memory_manager_policy", "cpu_manager_policy", "placement", "fingerprint", "like", "topology_manager_scope"),
     *("beside", "topology_manager_policy", "replicas", "state"),
 )

@@ -110,6 +110,18 @@ class StatusResult(NamedTuple):
         return not self.remedy
 
 
+class Outlook(NamedTuple):
+    """What a node is good for, beside what runs on it."""
+
+    rooms: tuple[Room, ...]
+    exclusive_cpus: bool
+    """Whether the CPU manager gives out CPUs at all."""
+    would_restart: bool
+    """Whether the kubelet would come up again."""
+    rejected: int | None
+    """Pods that run and that a restart rejects, or may reject; None: it does not come up, or has no files."""
+
+
 class VerifyResult(NamedTuple):
     """A node, measured."""
 
@@ -128,6 +140,10 @@ class VerifyResult(NamedTuple):
     findings: tuple[NodeFinding, ...]
     """What is odd about the plan itself."""
     notices: tuple[Notice, ...]
+    at: float = 0.0
+    """When it was measured, in seconds of the epoch."""
+    outlook: Outlook | None = None
+    """None: nobody asked."""
 
 
 class ProcessResult(NamedTuple):

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from numalign.render.prometheus import Family, Sample, exposition, single
+
 if TYPE_CHECKING:
     from numalign.scheduler.extender import FilterAnswer
 
@@ -55,32 +57,36 @@ class Metrics:
             age: seconds since the oldest of the files was written.
             stale: nodes whose data are too old to be trusted.
         """
-        return "".join(f"{line}\n" for line in self._lines(nodes, age, stale))
+        return exposition(self._families(nodes, age, stale))
 
-    def _lines(self, nodes: int, age: float, stale: int) -> Iterator[str]:
-        yield "# TYPE numalign_extender_requests_total counter"
-        for (verb, status), count in sorted(self._requests.items()):
-            yield f'numalign_extender_requests_total{{verb="{verb}",code="{status}"}} {count}'
-        yield "# TYPE numalign_extender_request_duration_seconds histogram"
+    def _families(self, nodes: int, age: float, stale: int) -> Iterator[Family]:
+        name = "numalign_extender"
+        calls = [Sample(n, {"verb": verb, "code": status}) for (verb, status), n in sorted(self._requests.items())]
+        yield Family(f"{name}_requests_total", "counter", "Calls, by HTTP status.", calls)
+        text = "Time of a call, with the arrival of its body."
+        yield Family(f"{name}_request_duration_seconds", "histogram", text, self._histograms())
+        judged = [Sample(n, {"verb": verb, "answer": word}) for (verb, word), n in sorted(self._nodes.items())]
+        yield Family(f"{name}_nodes_judged_total", "counter", "Nodes of filter calls, by answer.", judged)
+        yield from (single(f"numalign_{name}", "counter", text, value) for name, text, value in self._totals())
+        yield single("numalign_nodes", "gauge", "Nodes that are known.", nodes)
+        yield single("numalign_nodes_stale", "gauge", "Nodes whose data are too old to be trusted.", stale)
+        text = "Age of the oldest file, or of the data of the cluster."
+        yield single("numalign_node_data_age_seconds", "gauge", text, f"{age:.3f}")
+
+    def _totals(self) -> Iterator[tuple[str, str, int]]:
+        manager = "topology_manager_admission"
+        yield f"{manager}_requests_total", "Nodes of filter calls with topology data.", self._judged
+        yield f"{manager}_errors_total", "Nodes of filter calls that cannot align the pod.", self._unaligned
+        text = "Nodes of filter calls that passed because they are unknown."
+        yield "extender_nodes_unknown_total", text, self._unknown
+        yield "reloads_total", "Changes of the nodes that were read.", self.reloads
+        yield "reload_failures_total", "Changes of the nodes that could not be read.", self.failed_reloads
+
+    def _histograms(self) -> Iterator[Sample]:
         for verb, buckets in sorted(self._durations.items()):
             total = 0
             for bound, count in zip((*map(str, BUCKETS), "+Inf"), buckets, strict=True):
                 total += count
-                yield f'numalign_extender_request_duration_seconds_bucket{{verb="{verb}",le="{bound}"}} {total}'
-            yield f'numalign_extender_request_duration_seconds_sum{{verb="{verb}"}} {self._seconds[verb]:.6f}'
-            yield f'numalign_extender_request_duration_seconds_count{{verb="{verb}"}} {total}'
-        yield "# TYPE numalign_extender_nodes_judged_total counter"
-        for (verb, answer), count in sorted(self._nodes.items()):
-            yield f'numalign_extender_nodes_judged_total{{verb="{verb}",answer="{answer}"}} {count}'
-        for name, kind, value in (
-            ("numalign_topology_manager_admission_requests_total", "counter", str(self._judged)),
-            ("numalign_topology_manager_admission_errors_total", "counter", str(self._unaligned)),
-            ("numalign_extender_nodes_unknown_total", "counter", str(self._unknown)),
-            ("numalign_nodes", "gauge", str(nodes)),
-            ("numalign_nodes_stale", "gauge", str(stale)),
-            ("numalign_node_data_age_seconds", "gauge", f"{age:.3f}"),
-            ("numalign_reloads_total", "counter", str(self.reloads)),
-            ("numalign_reload_failures_total", "counter", str(self.failed_reloads)),
-        ):
-            yield f"# TYPE {name} {kind}"
-            yield f"{name} {value}"
+                yield Sample(total, {"verb": verb, "le": bound}, "_bucket")
+            yield Sample(f"{self._seconds[verb]:.6f}", {"verb": verb}, "_sum")
+            yield Sample(total, {"verb": verb}, "_count")

@@ -10,7 +10,7 @@ from numalign.analysis.holding import holding
 from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.analysis.node.restart import Restart, restart_of
-from numalign.analysis.node.room import largest_by_policy, no_larger, rooms
+from numalign.analysis.node.room import Room, largest_by_policy, no_larger, rooms
 from numalign.analysis.node.state import state_findings
 from numalign.errors import StartError
 from numalign.kubelet.admission import Session, loses_pinning, open_session
@@ -20,9 +20,18 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restart import checked
 from numalign.kubelet.start.restore import StateFiles, as_written, refused
+from numalign.kubelet.topology.options import POLICIES
 from numalign.model.cpuset import format_set, from_ids
 from numalign.results.admit import AdmitResult
-from numalign.results.node import ClaimStatus, ConfigCheckResult, ContainerStatus, NodeCheck, PodStatus, StatusResult
+from numalign.results.node import (
+    ClaimStatus,
+    ConfigCheckResult,
+    ContainerStatus,
+    NodeCheck,
+    Outlook,
+    PodStatus,
+    StatusResult,
+)
 from numalign.tasks.admit import occupants_of
 from numalign.tasks.config import before_upgrade, check_config
 from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
@@ -92,8 +101,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     """
     opened = open_node(request, machine, kubelet)
     on, there, facts, error = opened
-    found = rooms(there)
-    largest = largest_by_policy(on.setup, there, max((room.largest for room in found), default=0))
+    found, largest = _rooms(opened, POLICIES)
     pods = tuple(_pods(there, claims_of(facts, named(facts, there.state))))
     odd = tuple(findings(opened))
     return StatusResult(
@@ -104,7 +112,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         reserved_cpus=there.node.cpu.reserved,
         pods=pods,
         others=len(there.pods) - sum(pod.active for pod in pods),
-        rooms=no_larger(found, largest.get(there.node.policy)),
+        rooms=found,
         largest=largest,
         start_error=error,
         remedy=_remedy(opened, odd),
@@ -121,6 +129,31 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
             notices=(),
             occupants=tuple(occupants_of(there, ())),
         ),
+    )
+
+
+def _rooms(opened: Opened, policies: Iterable[str]) -> tuple[tuple[Room, ...], Mapping[str, int]]:
+    """Say what is free on each NUMA node, and how large a pod is at most under some policies, its own among them."""
+    there = opened.there
+    found = rooms(there)
+    limit = max((room.largest for room in found), default=0)
+    largest = largest_by_policy(opened.on.setup, there, limit, policies)
+    return no_larger(found, largest.get(there.node.policy)), largest
+
+
+def outlook_of(opened: Opened, odd: Iterable[NodeFinding]) -> Outlook:
+    """Say what a node is still good for, and what a restart of its kubelet does.
+
+    Args:
+        opened: the node.
+        odd: its `findings`.
+    """
+    restart = opened.restart
+    return Outlook(
+        rooms=_rooms(opened, (opened.there.node.policy,))[0],
+        exclusive_cpus=opened.there.node.cpu.static,
+        would_restart=not _remedy(opened, odd),
+        rejected=None if restart is None else len(restart.rejected),
     )
 
 

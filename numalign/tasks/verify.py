@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from numalign.kubelet.demand import ContainerDemand
 from numalign.kubelet.memory.state import STATIC
 from numalign.model.cpuset import format_set, union
 from numalign.results.node import ProcessResult, VerifyResult
-from numalign.tasks.status import findings, open_node
+from numalign.tasks.status import findings, open_node, outlook_of
 
 if TYPE_CHECKING:
     from numalign.analysis.verify.observed import Group, Observed, Process
@@ -35,6 +36,7 @@ def verify(
     host_root: str | None = None,
     interval: float = 0.0,
     deep: bool = False,
+    outlook: bool = False,
 ) -> VerifyResult:
     """Read a node's plan, measure the node, compare.
 
@@ -45,6 +47,7 @@ def verify(
         host_root: the tree that stands for the host, where it is not the source of the plan.
         interval: seconds between two readings of what runs on the live host; 0: one reading.
         deep: count the pages of every process.
+        outlook: say also what free CPUs and devices are good for, and what a restart of the kubelet does.
 
     Raises:
         InputError: the source tells of no node, or not enough of it.
@@ -68,6 +71,7 @@ def verify(
     judged, told = _judged(plans, observed, _machine(there.node.machine), there, names)
     ended = _ended(there, judged)
     shown = [one for one in judged if (one.plan.uid, one.plan.container) not in ended]
+    odd = tuple(findings(opened))
     return VerifyResult(
         machine=there.node.machine.name,
         origin=opened.on.origin,
@@ -76,8 +80,10 @@ def verify(
         host_allowed=allowed_everywhere(plans, observed, told),
         left_out=observed.left_out,
         unknown=facts.unknown,
-        findings=tuple(findings(opened)),
+        findings=odd,
         notices=opened.on.notices,
+        at=time.time(),
+        outlook=outlook_of(opened, odd) if outlook else None,
     )
 
 

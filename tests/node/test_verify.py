@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numalign.model.cpuset import format_set, from_ids
 from numalign.sources.node import observe
 from numalign.sources.node.facts import NodeFacts
 from numalign.sources.tree.folder import FolderTree
-from tests.cli.running import ROOT, Done, in_process
+from tests.cli.running import ENVIRONMENT, ROOT, Done, command, in_process
 from tests.kubelet.state_nodes import STATE
 from tests.node.fake_root import DRIVERS, RUNTIMES, FakeContainer, FakeRoot, Layout
 from tests.schemas import strictly
@@ -311,14 +312,119 @@ def test_pages_of_processes_are_counted_with_deep(tmp_path: Path) -> None:
     assert main["memory"] == {"0": 409600000, "1": 409600000}
 
 
+def figures(text: str) -> dict[str, str]:
+    """Take the samples of a text for Prometheus; each has a name of its own."""
+    lines = [line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+    assert len({name for name, _ in lines}) == len(lines)
+    return dict(lines)
+
+
 def test_metrics_are_written_for_prometheus(tmp_path: Path) -> None:
-    running(tmp_path, FakeContainer(UIDS["dpdk"], "fwd", "5", "0"))
-
-    done = in_process("verify", "--node", tmp_path, "-o", "prometheus")
-
+    running(tmp_path, FakeContainer(UIDS["dpdk"], "fwd", "5", "0", memory={0: GI, 1: 2 * GI}))
+    told = figures(in_process("verify", "--node", tmp_path, "-o", "prometheus").out)
     labels = 'namespace="net",pod="dpdk",container="fwd"'
-    assert f'numalign_container_aligned{{boundary="numa_node",{labels}}} 0\n' in done.out
-    assert f"numalign_container_drifted{{{labels}}} 1\n" in done.out
+
+    assert told[f'numalign_container_aligned{{boundary="numa_node",{labels}}}'] == "0"
+    assert told[f"numalign_container_drifted{{{labels}}}"] == "1"
+    assert told[f"numalign_container_remote_memory_bytes{{{labels}}}"] == str(2 * GI)
+    assert told[f'numalign_container_memory_bytes{{numa_node="0",{labels}}}'] == str(GI)
+    assert told['numalign_containers{verdict="drifted"}'] == "1"
+    assert told["numalign_verify_success"] == "1"
+    assert not [name for name in told if "nginx" in name]  # nothing to align: it is only counted
+
+
+@pytest.mark.parametrize(
+    ("state", "drifted", "remote"), [("clean", [], 0), ("drifted", ["dev-node", "hog-node"], 49152)]
+)
+def test_metrics_of_a_real_node_say_what_was_done_to_it(state: str, drifted: list[str], remote: int) -> None:
+    done = in_process("verify", "--node", ROOT / f"tests/live/vm-2n-drift/{state}.snapshot.tar.xz", "-o", "prometheus")
+    told = figures(done.out)
+    pods = {name: f'{{namespace="default",pod="{name}",container="a"}}' for name in ("dev-node", "hog-node")}
+
+    assert [name for name in pods if told[f"numalign_container_drifted{pods[name]}"] == "1"] == drifted
+    assert int(told[f"numalign_container_remote_memory_bytes{pods['dev-node']}"]) == remote
+    assert told[f"numalign_container_intruders{pods['hog-node']}"] == "1"
+    assert told[f"numalign_container_cpus_floating{pods['dev-node']}"] == "0"
+    assert [told[f'numalign_stranded_cpus{{numa_node="{numa}"}}'] for numa in (0, 1)] == ["0", "2"]
+    stranded = [told[f'numalign_stranded_devices{{numa_node="{numa}",resource="gpu.test/gpu"}}'] for numa in (0, 1)]
+    assert stranded == ["1", "0"]  # no CPU is free on NUMA 0
+    assert (told["numalign_kubelet_would_restart"], told["numalign_restart_rejected_pods"]) == ("1", "0")
+
+
+def test_a_text_file_is_replaced_through_a_link_and_nothing_is_printed(tmp_path: Path) -> None:
+    root, file, link = tmp_path / "root", tmp_path / "numalign.prom", tmp_path / "link.prom"
+    running(root, FakeContainer(UIDS["dpdk"], "fwd", "5", "0"))
+    file.write_text("old\n")
+    link.symlink_to(file)
+
+    done = in_process("verify", "--node", root, "--textfile", link)
+
+    assert (done.status, done.out) == (1, "")
+    assert link.is_symlink()
+    assert figures(file.read_text())["numalign_verify_success"] == "1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.prom", "numalign.prom", "root"]
+
+
+def test_a_node_that_cannot_be_read_leaves_the_text_file(tmp_path: Path) -> None:
+    file = tmp_path / "numalign.prom"
+    file.write_text("old\n")
+
+    for more in ((), ("--every", "1")):
+        done = in_process("verify", "--host-root", tmp_path, "--textfile", file, *more)
+
+        assert done.status == 3
+        assert "no kubelet on this host" in done.err
+    assert file.read_text() == "old\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--every", "5"), "--every requires --textfile"),
+        (("--textfile", "x", "--self"), "--pid and --self cannot be used with"),
+        (("--textfile", "x", "--every", "0"), "x>=1"),
+        (("--textfile", "/"), "is a folder"),
+    ],
+)
+def test_what_does_not_go_together_is_said(flags: tuple[str, ...], words: str) -> None:
+    done = in_process("verify", "--node", ROOT / "tests/live/vm-2n-drift/clean.snapshot.tar.xz", *flags)
+
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+
+
+def test_a_text_file_is_written_again_and_again_until_the_process_is_told_to_end(tmp_path: Path) -> None:
+    root, file, away = tmp_path / "root", tmp_path / "numalign.prom", tmp_path / "away"
+    running(root)
+    words = command("verify", "--node", root, "--textfile", file, "--every", "1")
+    with subprocess.Popen(words, cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            until(lambda: "numalign_verify_success 1" in text_of(file))
+            root.rename(away)
+            until(lambda: "numalign_verify_success 0" in text_of(file))
+            assert "numalign_container" not in text_of(file)
+            away.rename(root)
+            until(lambda: "numalign_verify_success 1" in text_of(file))
+            process.terminate()
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+
+    assert process.returncode == 0
+    assert len([line for line in err.splitlines() if f"{root}: cannot be read" in line]) == 1
+    assert int(figures(file.read_text())["numalign_verify_errors_total"]) >= 1
+
+
+def text_of(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came")
 
 
 def test_the_bar_can_be_moved(tmp_path: Path) -> None:

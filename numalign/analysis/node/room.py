@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import holding
@@ -89,18 +89,19 @@ def _whole(session: Session, free: int) -> int:
     return sum(core.bit_count() for core in manager.topology.cores.values() if core & free == core)
 
 
-def largest_by_policy(setup: Setup, there: Session, limit: int) -> dict[str, int]:
+def largest_by_policy(setup: Setup, there: Session, limit: int, policies: Iterable[str] = POLICIES) -> dict[str, int]:
     """Find for each policy how many CPUs the largest Guaranteed pod may ask for that is admitted and aligned now.
 
     Args:
         setup: the node's kubelet; only its policy is changed.
         there: the node as it is.
         limit: the most CPUs that are free on one NUMA node; no pod that is aligned there asks for more.
+        policies: those that are asked about.
     """
     if not there.node.cpu.static:
         return {}
     found = {}
-    for policy in POLICIES:
+    for policy in policies:
         tried = setup._replace(config=setup.config._replace(topology_manager_policy=policy))
         try:
             session = take_over(tried, there)

@@ -74,6 +74,8 @@ class Judged(NamedTuple):
     """None: it was not found among the control groups."""
     verdict: Verdict
     findings: tuple[Deviation, ...]
+    remote: Mapping[int, int] | None = None
+    """NUMA node -> bytes of its memory that are not where they belong; None: not measured, or they belong nowhere."""
 
 
 def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed, exclusive: int) -> Judged:
@@ -86,13 +88,15 @@ def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed,
         observed: everything that was measured.
         exclusive: all CPUs that somebody owns, as a set.
     """
-    findings = list(_missing(plan, machine))
+    findings, remote = list(_missing(plan, machine)), None
     if group is not None:
+        wanted = _memory_nodes(plan, machine)
+        remote = _remote(group, wanted)
         findings += _cpus(plan, group, observed, exclusive)
         findings += _threads(plan, group, machine)
-        findings += _memory(plan, group, machine)
+        findings += _memory(plan, group, remote, wanted)
     findings += _devices(plan, observed)
-    return Judged(plan, group, _verdict(plan, group, findings), tuple(findings))
+    return Judged(plan, group, _verdict(plan, group, findings), tuple(findings), remote)
 
 
 def _verdict(plan: Plan, group: Group | None, findings: list[Deviation]) -> Verdict:
@@ -151,21 +155,27 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
         yield Deviation("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
 
 
-def _memory(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
+def _memory_nodes(plan: Plan, machine: Machine) -> int:
+    """Return where its memory belongs: the planned NUMA nodes, else those of its exclusive CPUs; 0: anywhere."""
+    return plan.nodes or (machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0)
+
+
+def _remote(group: Group, wanted: int) -> Mapping[int, int] | None:
+    used = pages(group)
+    if not wanted or used is None:
+        return None
+    return {node: size for node, size in used.items() if not wanted >> node & 1 and size}
+
+
+def _memory(plan: Plan, group: Group, remote: Mapping[int, int] | None, wanted: int) -> Iterator[Deviation]:
     """W-11 to W-14."""
     mems = group.mems or group.effective_mems
     if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
         text = f"memory from {_nodes(mems)} allowed, {_nodes(plan.nodes)} planned"
         yield Deviation("mems-differ", True, f"{group.path}/cpuset.mems", text)
-    wanted = plan.nodes if plan.nodes else machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0
-    used = pages(group)
-    if not wanted or used is None:
-        return
-    total = sum(used.values())
-    remote = {node: size for node, size in used.items() if not wanted >> node & 1 and size}
-    elsewhere = sum(remote.values())
+    total, elsewhere = sum((pages(group) or {}).values()), sum((remote or {}).values())
     if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
-        where = ", ".join(f"{size >> 20}Mi on NUMA {node}" for node, size in sorted(remote.items()))
+        where = ", ".join(f"{size >> 20}Mi on NUMA {node}" for node, size in sorted((remote or {}).items()))
         text = f"{elsewhere * 100 // total} % of its memory is not on {_nodes(wanted)}: {where}"
         yield Deviation("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
 

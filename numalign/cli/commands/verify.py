@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import BinaryIO
 
 import click
 
 from numalign.cli.options import flag, kubelet_options, machine_option, node_option, output_option, quiet_option
-from numalign.cli.stderr import tell
+from numalign.cli.stderr import say, tell
 from numalign.cli.view import Output, View, late_imports, show
-from numalign.errors import HostError
+from numalign.errors import HostError, InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
 from numalign.results.node import ProcessResult, VerifyResult
+from numalign.store.atomic import write_whole
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 with late_imports():
+    from numalign.render import verify_metrics as metrics
     from numalign.render.json import verify as json
     from numalign.render.text import verify as text
     from numalign.tasks import verify as task
@@ -33,7 +37,7 @@ VIEW = View[VerifyResult](
     document=lambda result: text.verify_document(result),
     wide=lambda result: text.verify_document(result, wide=True),
     data=lambda result: json.verify_json(result),
-    own={"prometheus": lambda result: json.verify_metrics(result)},
+    own={"prometheus": lambda result: metrics.verify_metrics(result)},
 )
 PROCESS_VIEW = View[ProcessResult](
     document=lambda result: text.process_document(result),
@@ -58,6 +62,8 @@ PROCESS_VIEW = View[ProcessResult](
     help="time between two looks at what runs; 0: one look",
 )
 @flag("--deep", is_flag=True, help="count the pages of every process, as root")
+@flag("--textfile", metavar="FILE", help="write metrics for node_exporter, whole or not at all")
+@flag("--every", type=click.FloatRange(1), metavar="SECONDS", help="repeat --textfile until SIGTERM")
 @machine_option(without="that of the node")
 @kubelet_options
 @flag(
@@ -79,6 +85,8 @@ def command(
     own: bool,
     interval: float,
     deep: bool,
+    textfile: str | None,
+    every: float | None,
     machine: str | None,
     kubelet: KubeletRequest,
     fail_on: str,
@@ -92,25 +100,76 @@ def command(
     \b
     Examples:
       numalign verify --node worker-1.tar.xz
-      numalign verify -o prometheus > /var/lib/node_exporter/numalign.prom
+      numalign verify --textfile /var/lib/node_exporter/numalign.prom --every 60
 
     Exit status: 0 as planned, 1 a container fails --fail-on, 3 the node is unreadable.
     """
+    if every is not None and textfile is None:
+        raise click.UsageError("--every requires --textfile; fix: add --textfile FILE")
     if own or pid is not None:
-        if node is not None or not PROCESS_VIEW.offers(output):
-            raise click.UsageError("--pid and --self cannot be used with --node and prometheus; fix: remove one kind")
-        alone = task.verify_process(os.getpid() if pid is None else pid, host_root or "/")
-        if not quiet:
-            show(PROCESS_VIEW, alone, output)
-        return ExitStatus.NO if alone.verdict in FAILING[fail_on] else ExitStatus.DONE
-    source = node
-    if source is None:
-        source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
-        if not os.path.isdir(source):
-            raise HostError("no kubelet on this host; fix: add --node SOURCE", source)
-    asked = NodeRequest(source, node_name, beside)
-    result = task.verify(asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep)
+        if node is not None or textfile is not None or not PROCESS_VIEW.offers(output):
+            raise click.UsageError(
+                "--pid and --self cannot be used with --node, --textfile and prometheus; fix: remove one kind"
+            )
+        return _alone(os.getpid() if pid is None else pid, host_root, fail_on, output if not quiet else None)
+    asked = NodeRequest(node or _this_host(host_root), node_name, beside)
+    for_prometheus = textfile is not None or output == "prometheus"
+
+    def read() -> VerifyResult:
+        return task.verify(
+            asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep, outlook=for_prometheus
+        )
+
+    if textfile is not None and every is not None:
+        return _keep_writing(read, textfile, every)
+    result = read()
     tell(result.notices)
-    if not quiet:
+    if textfile is not None:
+        tell(_write(textfile, metrics.verify_metrics(result)))
+    elif not quiet:
         show(VIEW, result, output)
     return ExitStatus.NO if any(one.verdict in FAILING[fail_on] for one in result.containers) else ExitStatus.DONE
+
+
+def _alone(pid: int, host_root: str | None, fail_on: str, output: Output | None) -> ExitStatus:
+    """Judge one process; None: print nothing."""
+    alone = task.verify_process(pid, host_root or "/")
+    if output is not None:
+        show(PROCESS_VIEW, alone, output)
+    return ExitStatus.NO if alone.verdict in FAILING[fail_on] else ExitStatus.DONE
+
+
+def _this_host(host_root: str | None) -> str:
+    source = f"{host_root.rstrip('/')}{ROOT}" if host_root else ROOT
+    if not os.path.isdir(source):
+        raise HostError("no kubelet on this host; fix: add --node SOURCE", source)
+    return source
+
+
+def _keep_writing(read: Callable[[], VerifyResult], textfile: str, every: float) -> ExitStatus:
+    """Write metrics again and again. What fails once it has succeeded is told, counted and tried again."""
+    from numalign.cli.exporter import repeat
+    from numalign.server.readings import Readings
+
+    readings = Readings(read, lambda words: say(words, "warning: "), tell)
+    written = False
+
+    def step() -> None:
+        nonlocal written
+        text = readings.text()
+        try:
+            _write(textfile, text)
+        except InputError as error:
+            if not written:
+                raise
+            say(str(error), "warning: ")
+        written = True
+
+    return repeat(step, every)
+
+
+def _write(path: str, text: str) -> tuple[Notice, ...]:
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    return write_whole(path, write)

@@ -1,4 +1,4 @@
-"""What `verify` says to programs, and to Prometheus."""
+"""What `verify` says to programs."""
 
 from __future__ import annotations
 
@@ -80,41 +80,3 @@ def process_json(result: ProcessResult) -> Data:
         "findings": [],
         "warnings": [],
     }
-
-
-def verify_metrics(result: VerifyResult) -> str:
-    """Write metrics for node_exporter's textfile collector."""
-    lines = [
-        "# HELP numalign_container_aligned Whether a container holds all on as few NUMA nodes as can be.",
-        "# TYPE numalign_container_aligned gauge",
-    ]
-    lines += [
-        f'numalign_container_aligned{{boundary="numa_node",{_labels(one)}}} {int(one.verdict == "aligned")}'
-        for one in result.containers
-        if one.verdict != "none"
-    ]
-    lines += [
-        "# HELP numalign_container_drifted Whether what a container may use differs from the kubelet's plan.",
-        "# TYPE numalign_container_drifted gauge",
-    ]
-    lines += [
-        f"numalign_container_drifted{{{_labels(one)}}} {int(one.verdict == 'drifted')}" for one in result.containers
-    ]
-    lines += [
-        "# HELP numalign_container_memory_bytes Own memory of a container by NUMA node.",
-        "# TYPE numalign_container_memory_bytes gauge",
-    ]
-    for one in result.containers:
-        for node, size in sorted((pages(one.group) or {}).items() if one.group else ()):
-            lines.append(f'numalign_container_memory_bytes{{numa_node="{node}",{_labels(one)}}} {size}')
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _labels(one: Judged) -> str:
-    namespace, _, name = one.plan.pod.rpartition("/")
-    pairs = {"namespace": namespace, "pod": name, "container": one.plan.container}
-    return ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs.items())
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
