@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak laws mutants fuzz lab lint bench site release clean
+.PHONY: demo test soak laws mutants fuzz lab lint bench site site-check release clean
 
 demo: $(STAMP)
 	$(BIN)/numalign admit pods/announcement.yaml --machine figure-1 --policy single-numa-node || test $$? -eq 1
@@ -45,8 +45,14 @@ lint: $(STAMP)
 site: $(STAMP)
 	$(BIN)/python -m manual docs
 	$(BIN)/zensical build --clean --strict
-	$(BIN)/python -m manual.playground site/playground
+	$(BIN)/python -m manual.playground site
 	$(BIN)/python -m manual.links site
+
+# Needs a Chromium; where there is none it says so, and nothing is tried.
+site-check: site
+	@if test -x /usr/bin/chromium; then \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[site]' && $(BIN)/python -m pytest -m site tests/browser; \
+	else echo "site-check: nothing tried: /usr/bin/chromium is not there (apt install chromium)"; fi
 
 release: $(STAMP)
 	.ci/release

@@ -1,8 +1,8 @@
 """The playground's questions to numalign, in the browser's Python: files are written, a command runs, texts come back.
 
-A question is what the page holds and the address keeps: `command`, the texts `pod`, `machineText` and `kubelet`, the
-bundled `machine`, `flags` (name without dashes -> value) and `sets` (changed requests). Nothing here trusts any of it:
-a value is one argument, of flags that name no file, and whatever is wrong is numalign's own error.
+A question is what the page holds and the address keeps: `command`, the texts `pod`, `beside`, `machineText` and
+`kubelet`, the bundled `machine`, `flags` (name without dashes -> value) and `sets` (changed requests). Nothing here
+trusts any of it: a value is one argument, of flags that name no file, and what is wrong is numalign's own error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = "/home/pyodide/question"
-POD, MACHINE, KUBELET = "pod.yaml", "machine.txt", "kubelet.yaml"
+POD, BESIDE, MACHINE, KUBELET = "pod.yaml", "running.yaml", "machine.txt", "kubelet.yaml"
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "explain": ("explain", POD),
     "admit": ("admit", POD),
@@ -40,8 +40,21 @@ FLAGS: Final = (
     "system-reserved",
     "eviction-hard",
     "feature-gates",
+    "replicas",
+    "device",
+    "hugepages",
+    "memory-per-numa-node",
+    "nps",
+    "snc",
+    "try-option",
 )
-"""Flags that a question may set: settings of the kubelet; none that reads, writes, runs or fetches."""
+"""Flags that a question may set; none that reads, writes, runs or fetches."""
+SHORT: Final[Mapping[str, str]] = {
+    "policy": "topology-manager-policy",
+    "scope": "topology-manager-scope",
+    "cpu-policy-options": "cpu-manager-policy-options",
+}
+"""Other names of some."""
 PICTURED: Final = ("explain", "admit", "compare")
 """Commands that draw."""
 
@@ -58,6 +71,8 @@ def arguments(question: Question) -> list[str]:
         words.append(f"--machine={question['machine']}")
     if question.get("kubelet"):
         words += ["--kubelet-config", KUBELET]
+    if question.get("beside") and command in ("explain", "admit", "compare", "config check"):
+        words += ["--beside", BESIDE]
     flags = question.get("flags") or {}
     words += [f"--{name}={flags[name]}" for name in FLAGS if flags.get(name)]
     if command in ("explain", "admit"):
@@ -67,11 +82,10 @@ def arguments(question: Question) -> list[str]:
 
 def command_text(question: Question) -> str:
     """Write a question as a shell would take it: the files, then the command."""
-    files = [
-        f"cat > {name} <<'END_OF_FILE'\n{text.rstrip(chr(10))}\nEND_OF_FILE\n"
-        for name, text in _files(question).items()
+    texts = [
+        f"cat > {name} <<'END_OF_FILE'\n{text.rstrip(chr(10))}\nEND_OF_FILE\n" for name, text in files(question).items()
     ]
-    return "".join(files) + shlex.join(["numalign", *arguments(question)]) + "\n"
+    return "".join(texts) + shlex.join(["numalign", *arguments(question)]) + "\n"
 
 
 def answer(text: str, form: str = "table") -> str:
@@ -170,8 +184,10 @@ def _is_simple(change: Mapping[str, Any]) -> bool:
     return not more and not unknown and bool(change.get("requests") or change.get("settings") or change.get("machine"))
 
 
-def _files(question: Question) -> dict[str, str]:
-    texts = {POD: question.get("pod"), MACHINE: question.get("machineText"), KUBELET: question.get("kubelet")}
+def files(question: Question) -> dict[str, str]:
+    """Give the files that a question's command line names: name -> text."""
+    named = ((POD, "pod"), (BESIDE, "beside"), (MACHINE, "machineText"), (KUBELET, "kubelet"))
+    texts = {name: question.get(key) for name, key in named}
     return {name: str(text) for name, text in texts.items() if text}
 
 
@@ -182,7 +198,7 @@ def _folder(question: Question) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    for name, text in _files(question).items():
+    for name, text in files(question).items():
         (folder / name).write_text(text, encoding="utf-8", errors="replace")
     before = Path.cwd()
     os.chdir(folder)

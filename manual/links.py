@@ -76,6 +76,8 @@ def _wrong(site: Path, pages: Mapping[str, Links], page: str, target: str) -> st
     if not (site / file).is_file():
         return "no such page or file"
     anchor = unquote(parts.fragment)
+    if file == "playground/index.html" and anchor.startswith("1."):
+        return None  # a question: `playground.link`
     if anchor and file in pages and anchor not in pages[file].anchors and not anchor.startswith("__"):
         return "no such anchor"
     return None

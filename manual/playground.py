@@ -1,4 +1,4 @@
-"""`python -m manual.playground FOLDER`: put the playground into the site, a page that runs the unmodified wheel.
+"""`python -m manual.playground SITE`: put the playground into the site, a page that runs the unmodified wheel.
 
 Pyodide comes from npm, by the version and the hash that `web/package-lock.json` has; the libraries are those of the
 environment that builds, without their compiled parts, which they do without.
@@ -6,14 +6,21 @@ environment that builds, without their compiled parts, which they do without.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
 import importlib.util
 import json
+import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,6 +77,70 @@ def examples() -> list[dict[str, Any]]:
     return list(found)
 
 
+def question_of(words: Sequence[str], folder: Path = ROOT) -> bridge.Question | None:
+    """Read a command line as a question of the playground; None: the page cannot ask it.
+
+    Args:
+        words: what follows `numalign`.
+        folder: where the files are that it names.
+    """
+    command = " ".join(words[: 2 if words[0] == "config" else 1])
+    if command not in bridge.COMMANDS:
+        return None
+    question: bridge.Question = {"command": command, "flags": {}, "sets": []}
+    rest = [part for word in words[command.count(" ") + 1 :] for part in _parted(word)]
+    while rest:
+        word = rest.pop(0)
+        name = bridge.SHORT.get(word.removeprefix("--"), word.removeprefix("--"))
+        if not word.startswith("-"):
+            key, value = "kubelet" if command == "config check" else "pod", word
+        elif not rest or rest[0].startswith("-"):
+            return None
+        else:
+            key, value = {"kubelet-config": "kubelet", "m": "machine"}.get(name.lstrip("-"), name), rest.pop(0)
+        if key in bridge.FLAGS and key not in question["flags"]:
+            question["flags"][key] = value
+        elif key == "set":
+            question["sets"].append(value)
+        elif key == "machine" and (value in bundled.names() or "=" in value):
+            question["machine"] = value
+        elif key in ("pod", "kubelet", "beside", "machine") and key not in question and (folder / value).is_file():
+            question["machineText" if key == "machine" else key] = (folder / value).read_text(encoding="utf-8")
+        else:
+            return None
+    return question if question.get("machine") or question.get("machineText") or command == "lint" else None
+
+
+def _parted(word: str) -> Sequence[str]:
+    return word.split("=", 1) if word.startswith("--") and "=" in word else (word,)
+
+
+def link(question: bridge.Question) -> str:
+    """Give the part of an address that holds a question, as `web/address.js` reads it."""
+    deflate = zlib.compressobj(9, wbits=-15)
+    data = deflate.compress(json.dumps(question, separators=(",", ":")).encode()) + deflate.flush()
+    return f"#1.{base64.urlsafe_b64encode(data).decode().rstrip('=')}"
+
+
+_BLOCK: Final = re.compile(r"(<pre\b[^>]*>.*?</pre>\s*</div>)", re.DOTALL)
+_COMMAND: Final = re.compile(r"^\$ numalign ((?:.*\\\n)*.*)", re.MULTILINE)
+
+
+def open_in(site: Path) -> None:
+    """Write "Open in the playground" below each block of the site whose command the page can ask."""
+    for path in sorted(site.rglob("index.html")):
+        if site / "playground" in path.parents:
+            continue
+        there = os.path.relpath(site / "playground", path.parent)
+        parts = _BLOCK.split(path.read_text(encoding="utf-8"))
+        for place in range(1, len(parts), 2):
+            found = _COMMAND.search(html.unescape(re.sub(r"<[^>]+>", "", parts[place])))
+            question = found and question_of(shlex.split(found[1].replace("\\\n", " ")))
+            if question:
+                parts[place] += f'<p><a href="{there}/{link(question)}">Open in the playground</a></p>'
+        path.write_text("".join(parts), encoding="utf-8")
+
+
 def _pyodide(folder: Path) -> str:
     """Fetch Pyodide from npm; its folder has the version in its name, so that it is kept for good."""
     if shutil.which("npm") is None:
@@ -115,4 +186,5 @@ def _libraries(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]) / "playground")
+    open_in(Path(sys.argv[1]))

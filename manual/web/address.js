@@ -4,7 +4,7 @@
 const VERSION = "1";
 export const LONGEST_ADDRESS = 64_000;
 const LONGEST_TEXT = 1_500_000;
-const TEXTS = { command: 20, pod: 256_000, machine: 200, machineText: 1_000_000, kubelet: 64_000 };
+const TEXTS = { command: 20, pod: 256_000, machine: 200, machineText: 1_000_000, kubelet: 64_000, beside: 1_000_000 };
 
 export async function encode(question) {
   const stream = new Blob([JSON.stringify(question)]).stream().pipeThrough(new CompressionStream("deflate-raw"));

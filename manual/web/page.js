@@ -15,7 +15,7 @@ const ENDS = {
 const root = document.documentElement;
 const at = (id) => document.getElementById(id);
 const flagged = [...document.querySelectorAll("[data-flag]")];
-const more = at("more");
+const folded = [...document.querySelectorAll("details")];
 
 let worker = null;
 let number = 0;
@@ -37,6 +37,7 @@ function question() {
     machine: name,
     machineText: name ? "" : at("machine-text").value,
     kubelet: at("kubelet").value,
+    beside: at("beside").value,
     flags,
     sets,
   };
@@ -48,14 +49,16 @@ function show(asked) {
   choose(at("machine-name"), asked.machineText ? "" : asked.machine);
   at("machine-text").value = asked.machineText;
   at("kubelet").value = asked.kubelet;
+  at("beside").value = asked.beside;
   sets = [...asked.sets];
   other = { ...asked.flags };
   for (const field of flagged) {
     choose(field, asked.flags[field.dataset.flag] ?? "");
     delete other[field.dataset.flag];
-    if (field.value && more.contains(field)) more.open = true;
   }
-  if (asked.kubelet) more.open = true;
+  for (const part of folded) {
+    if ([...part.querySelectorAll("input, textarea")].some((field) => field.value)) part.open = true;
+  }
   at("paste").hidden = Boolean(at("machine-name").value);
 }
 
