@@ -21,8 +21,8 @@ import pytest
 
 from manual import bridge
 from manual.playground import examples, link, question_of
-from tests.cli.running import ROOT
 from tests.browser.server import Site
+from tests.cli.running import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: `make site-check` does")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the accessibility checker is not installed")
@@ -194,15 +194,20 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("hash_", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_link_harms_nobody(page: Any, site: Site, hash_: str) -> None:
-    visit(page, site, hash_)
-    assert page.evaluate("document.querySelectorAll('main script, main iframe, #answer *, #notes *').length") == 0
-    assert not [name for name in site.sent if not name.startswith(("/playground/", "/assets/"))]
+def test_a_hostile_link_harms_nobody(page: Any, site: Site) -> None:
+    visit(page, site, HOSTILE[-1])
+    for hash_ in HOSTILE:
+        page.evaluate("(hash) => { location.hash = hash }", hash_)
+        page.wait_for_timeout(100)
+        do(page, partial(page.select_option, "#command", "admit"))
+        do(page, partial(page.select_option, "#command", "explain"))
+        assert page.evaluate("document.querySelectorAll('main script, main iframe, #answer *, #notes *').length") == 0
+    asked = [name for name in site.sent if not name.startswith(("/playground/", "/assets/", "/favicon"))]
+    assert asked == []
 
 
-def test_a_hostile_paste_is_text(page: Any, site: Site) -> None:
-    visit(page, site)
+def test_a_hostile_paste_is_text(warm: Any) -> None:
+    page = warm
     for text in (
         "<svg onload=alert(1)>",
         "a: &a [*a]",
