@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from numalign.cli.commands.serve import command as serve
-from numalign.server.app import PROBES, VERBS
+from numalign.server.app import VERBS
+from numalign.server.service import PROBES
 from numalign.sources.cluster.watch import KINDS
 from tests import documents
 from tests.api_server import structural_faults, validator

@@ -68,7 +68,7 @@ RARE: Sequence[str] = (
     *("allow_missing", "without", "address", "where", "columns", "replicaset_backoff", "retry_on_resync", "host_root"),
     *("pid", "every", "only_exclusive", "prefix", "insecure_listen", "slices", "alternatives", "only", "jobs"),
     *("memory_manager_policy", "cpu_manager_policy", "placement", "fingerprint", "like", "topology_manager_scope"),
-    *("beside", "topology_manager_policy", "replicas", "state"),
+    *("beside", "topology_manager_policy", "replicas", "state", "client_names", "client_ca", "tls_key", "tls_cert"),
 )
 """Parameters that --help leaves out until `MOST` remain, in this order."""
 

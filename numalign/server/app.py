@@ -1,4 +1,4 @@
-"""The extender as an ASGI application: routes, bodies within bounds and deadlines, a log line a request.
+"""The extender as an ASGI application: verbs, bodies within bounds and deadlines, a log line a request.
 
 Nothing of a pod is logged but how it was answered: environment variables hold secrets.
 """
@@ -6,35 +6,22 @@ Nothing of a pod is logged but how it was answered: environment variables hold s
 from __future__ import annotations
 
 import asyncio
-import json
-import re
-import sys
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Set
+from collections.abc import Set
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from numalign.errors import Notice
-from numalign.notices import level
-from numalign.render.escape import printable
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import Reload
+from numalign.server.service import Receive, RefusedError, Reply, Scope, Service, say
 from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.scheduler.extender import Extender
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
 LARGE_BODY_BYTES: Final = 1 << 20
 """A body of so many bytes is worked on in a thread, so that others are answered meanwhile."""
 VERBS: Final = ("filter", "prioritize")
-PROBES: Final = ("/healthz", "/readyz")
-FORBIDDEN: Final = ""
-"""In place of a path that somebody may not ask for; no request has it."""
 
 
 class Limits(NamedTuple):
@@ -65,13 +52,6 @@ class Nodes(Protocol):
         """Name the nodes whose data are too old to be trusted."""
 
 
-class _Refused(Exception):  # noqa: N818 (an answer, not an error of ours)
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
-
-
 class _Body:
     """A body as it comes."""
 
@@ -80,8 +60,10 @@ class _Body:
         self.size = 0
 
 
-class App:
+class App(Service):
     """Answers kube-scheduler."""
+
+    paths = (*VERBS, *Service.paths)
 
     def __init__(
         self, nodes: Nodes, prefix: str = "/v1", limits: Limits | None = None, hosts: Set[str] = frozenset()
@@ -92,49 +74,57 @@ class App:
             nodes: what is known of them.
             prefix: the path of urlPrefix.
             limits: what one client may ask.
-            hosts: names by which the server may be asked: on loopback a page of the web could else lead its own name
-                here, and ask in a browser's place. Empty: any.
+            hosts: names by which the server may be asked.
         """
+        super().__init__(hosts)
         self.nodes = nodes
         self.metrics = Metrics()
         self._prefix = prefix.rstrip("/")
         self._limits = limits or Limits()
-        self._hosts = hosts
         self._room = asyncio.Condition()
         self.held = 0
         """Bytes of all bodies that are held now."""
         self._bodies: list[_Body] = []
         """Those that are held, the first that came first."""
         self._large = asyncio.Lock()
-        self.ready = True
 
-    async def probes(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of somebody who may only ask whether the server is up, as a kubelet does."""
-        if scope["type"] == "http" and scope["path"] not in PROBES:
-            scope = {**scope, "path": FORBIDDEN}
-        await self(scope, receive, send)
+    @property
+    def about(self) -> dict[str, object]:
+        """How many nodes it knows."""
+        return {"nodes": len(self.nodes.extender)}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            return
-        start = monotonic()
+    async def metrics_text(self) -> str:
+        """Write what was counted, and how old the data are."""
+        return self.metrics.text(len(self.nodes.extender), self.nodes.age, len(self.nodes.stale))
+
+    async def look(self) -> bool:
+        """Read the nodes that have changed."""
+        result = await asyncio.to_thread(self.nodes.reload)
+        if result.changed:
+            self.metrics.reloads += 1
+            say({"level": "info", "event": "reloaded", **self.about})
+        elif result.error:
+            self.metrics.failed_reloads += 1
+            say({"level": "error", "event": "reload failed, the known nodes stay in use", "error": result.error})
+        return result.changed
+
+    async def answer(self, scope: Scope, receive: Receive) -> Reply:
+        """Answer a verb of the extender, or what every server is asked; `preempt` and `bind` are not offered (E-10)."""
         verb = self._verb(scope["path"])
-        log: dict[str, object] = {"verb": verb or "other", "method": scope["method"]}
+        if verb is None:
+            return await super().answer(scope, receive)
+        start = monotonic()
+        log: dict[str, object] = {"verb": verb, "method": scope["method"]}
         try:
-            status, kind, body = await self._answer(scope, receive, verb, log)
-        except _Refused as refused:
-            status, kind, body = refused.status, "text/plain; charset=utf-8", f"{printable(refused.text)}\n".encode()
-            log["error"] = refused.text
+            reply = Reply(200, "application/json", await self._answered(scope, receive, verb, log))
+        except RefusedError as refused:
+            reply = refused.reply
+            log["error"] = str(refused)
         seconds = monotonic() - start
-        if verb is not None:
-            self.metrics.answered(verb, status, seconds)
-            say(
-                {"level": "info" if status < 400 else "warning", **log, "status": status, "ms": round(seconds * 1e3, 3)}
-            )
-        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        self.metrics.answered(verb, reply.status, seconds)
+        weight = "info" if reply.status < 400 else "warning"
+        say({"level": weight, **log, "status": reply.status, "ms": round(seconds * 1e3, 3)})
+        return reply
 
     def _verb(self, path: str) -> str | None:
         """Name the verb of an extender call; None: the path is none."""
@@ -143,18 +133,13 @@ class App:
         verb = path.removeprefix(f"{self._prefix}/").rstrip("/")
         return verb if verb in VERBS else None
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, verb: str | None, log: dict[str, object]
-    ) -> tuple[int, str, bytes]:
-        if self._hosts and _host(scope) not in self._hosts:
-            raise _Refused(421, "the Host header is not this server")
-        if verb is None:
-            return self._about_itself(scope)
+    async def _answered(self, scope: Scope, receive: Receive, verb: str, log: dict[str, object]) -> bytes:
+        self.check_host(scope)
         if scope["method"] != "POST":
-            raise _Refused(405, "expected POST")
+            raise RefusedError(405, "expected POST")
         length = _length(scope)
         if length is not None and length > self._limits.body:
-            raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
+            raise RefusedError(413, f"a body may have at most {self._limits.body} bytes")
         coming = _Body()
         try:
             await self._receive(receive, coming)
@@ -162,11 +147,11 @@ class App:
             log["bytes"] = len(body)
             work = self._work if verb == "filter" else self._rank
             if len(body) <= LARGE_BODY_BYTES:
-                return 200, "application/json", work(body, log)
+                return work(body, log)
             async with self._large:  # what is made of one takes many times its bytes
-                return 200, "application/json", await asyncio.to_thread(work, body, log)
+                return await asyncio.to_thread(work, body, log)
         except BadRequestError as error:
-            raise _Refused(400, str(error)) from None
+            raise RefusedError(400, str(error)) from None
         finally:
             async with self._room:
                 self.held -= coming.size
@@ -176,7 +161,7 @@ class App:
     async def _take(self, part: bytes, coming: _Body) -> None:
         """Take a part of a body that came, once there is room for it: for the body that came first there always is."""
         if coming.size + len(part) > self._limits.body:
-            raise _Refused(413, f"a body may have at most {self._limits.body} bytes")
+            raise RefusedError(413, f"a body may have at most {self._limits.body} bytes")
         async with self._room:
             limit = self._limits.in_flight - self._limits.body
             if not coming.parts:
@@ -193,12 +178,12 @@ class App:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise _Refused(400, "the client went away")
+                        raise RefusedError(400, "the client went away")
                     await self._take(message.get("body", b""), coming)
                     if not message.get("more_body"):
                         return
         except TimeoutError:
-            raise _Refused(408, f"the body did not arrive within {self._limits.body_seconds:g} s") from None
+            raise RefusedError(408, f"the body did not arrive within {self._limits.body_seconds:g} s") from None
 
     def _work(self, body: bytes, log: dict[str, object]) -> bytes:
         args = self._args(body, log)
@@ -216,20 +201,6 @@ class App:
         log["nodes"] = len(args.names)
         return args
 
-    def _about_itself(self, scope: Scope) -> tuple[int, str, bytes]:
-        """Answer probes and Prometheus; `preempt` and `bind` are not offered (E-10)."""
-        plain = "text/plain; charset=utf-8"
-        if scope["path"] == "/healthz":
-            return 200, plain, b"ok\n"
-        if scope["path"] == "/readyz":
-            return (200, plain, b"ok\n") if self.ready else (503, plain, b"stopping\n")
-        if scope["path"] == "/metrics":
-            text = self.metrics.text(len(self.nodes.extender), self.nodes.age, len(self.nodes.stale))
-            return 200, "text/plain; version=0.0.4; charset=utf-8", text.encode()
-        if scope["path"] == FORBIDDEN:
-            raise _Refused(403, "the client certificate is not allowed")
-        raise _Refused(404, "unknown path; allowed: filter, prioritize, /healthz, /readyz, /metrics")
-
 
 def _length(scope: Scope) -> int | None:
     """Read Content-Length; None: the body comes in chunks."""
@@ -237,23 +208,3 @@ def _length(scope: Scope) -> int | None:
         if name == b"content-length":
             return int(value) if value.isdigit() and len(value) < 19 else None
     return None
-
-
-def _host(scope: Scope) -> str:
-    """Read the name, without its port, by which the client knows the server."""
-    host = next((value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"), "")
-    return host.rpartition(":")[0] if re.search(r":[0-9]*$", host) else host
-
-
-def log(notices: Iterable[Notice]) -> None:
-    """Log what a person should know of the files, once however many nodes it is said of."""
-    about = Counter((notice.code, notice.message) for notice in notices)
-    for (code, message), places in about.items():
-        weight = "warning" if level(code) == "warning" else "info"
-        say({"level": weight, "event": "notice", "code": code, "message": message, "places": places})
-
-
-def say(event: dict[str, object]) -> None:
-    """Write a log line: JSON, one line, on standard error."""
-    sys.stderr.write(json.dumps(event) + "\n")
-    sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The extender over HTTP and HTTPS, on uvicorn (extra `numalign[serve]`).
+"""A server over HTTP and HTTPS, on uvicorn (extra `numalign[serve]`).
 
 Why uvicorn: it is small (h11 and click, which numalign has anyway), kept by many, speaks TLS with client certificates,
 stops gracefully, and lets one class of its own add the one thing it lacks: a deadline for the header of a request, so
@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from numalign.errors import InputError
-from numalign.server.app import App, say
+from numalign.server.service import Service, say
 from numalign.store.reading import reading
 from numalign.values import NamedTuple
 
@@ -53,7 +53,7 @@ class Listen(NamedTuple):
 class _Protocol(H11Protocol):
     """uvicorn's HTTP/1.1 with a deadline for the header of every request, and a look at the client's certificate."""
 
-    application: App
+    application: Service
     listen: Listen
     _deadline: asyncio.TimerHandle | None = None
 
@@ -111,7 +111,7 @@ class _Log(logging.Handler):
         say({"level": record.levelname.lower(), "event": record.getMessage(), **error})
 
 
-def serve(app: App, listen: Listen) -> None:
+def serve(app: Service, listen: Listen) -> None:
     """Answer until the process is told to stop.
 
     Raises:
@@ -153,7 +153,7 @@ def _settle() -> None:
     gc.freeze()
 
 
-async def _run(server: uvicorn.Server, app: App, listen: Listen) -> None:
+async def _run(server: uvicorn.Server, app: Service, listen: Listen) -> None:
     watch = asyncio.create_task(_watch(server, app, listen))
     try:
         await server.serve()
@@ -163,34 +163,21 @@ async def _run(server: uvicorn.Server, app: App, listen: Listen) -> None:
         watch.cancel()
 
 
-async def _watch(server: uvicorn.Server, app: App, listen: Listen) -> None:
+async def _watch(server: uvicorn.Server, app: Service, listen: Listen) -> None:
     """Notice changed files, renewed certificates, and that the server is told to stop."""
     while not server.started and not server.should_exit:
         await asyncio.sleep(0.01)
     address = next((socket.getsockname() for one in server.servers for socket in one.sockets), None)
     if address is not None:
-        say(
-            {
-                "level": "info",
-                "event": "listening",
-                "address": f"{address[0]}:{address[1]}",
-                "nodes": len(app.nodes.extender),
-            }
-        )
+        say({"level": "info", "event": "listening", "address": f"{address[0]}:{address[1]}", **app.about})
     certificates = _stamp(listen)
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         if server.should_exit:
             app.ready = False
             return
-        result = await asyncio.to_thread(app.nodes.reload)
-        if result.changed:
+        if await app.look():
             _settle()
-            app.metrics.reloads += 1
-            say({"level": "info", "event": "reloaded", "nodes": len(app.nodes.extender)})
-        elif result.error:
-            app.metrics.failed_reloads += 1
-            say({"level": "error", "event": "reload failed, the known nodes stay in use", "error": result.error})
         now = _stamp(listen)
         if now != certificates:
             certificates = now

@@ -19,7 +19,7 @@ from numalign import cli
 from numalign.cli import kubectl
 from numalign.errors import InputError
 from numalign.server import app as application
-from numalign.server import http
+from numalign.server import http, service
 from tests.server.test_app import known
 
 PATIENCE = 2.0
@@ -68,7 +68,7 @@ def _port() -> int:
         asked, http=protocol, ws="none", lifespan="off", log_config=None, access_log=False, timeout_keep_alive=0,
         h11_max_incomplete_event_size=64 << 10,
     )  # fmt: skip
-    for module in (application, http):
+    for module in (application, http, service):
         setattr(module, "say", lambda _: None)  # noqa: B010 (its lines belong to no case)
     http.HEADER_SECONDS = 0.1  # type: ignore[misc, assignment]  # Final for everybody else
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())

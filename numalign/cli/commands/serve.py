@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import sys
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from numalign.cli.cluster_options import allow_outside_option, pool_options, with_kubelet
+from numalign.cli.listen_options import Security, listening, security_options
 from numalign.cli.options import OwnFlag, flag, kubelet_options
 from numalign.cli.stderr import tell
-from numalign.errors import InputError, Notice
+from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
@@ -54,11 +54,7 @@ FIRST_SECONDS: Final = 60.0
     help="ignore nodes whose data are older",
 )
 @flag("--prefix", default="/v1", show_default=True, metavar="PATH", help="path of urlPrefix")
-@flag("--tls-cert", metavar="FILE", help="certificate of the server; read again if renewed")
-@flag("--tls-key", metavar="FILE", help="key of the certificate")
-@flag("--client-ca", metavar="FILE", help="authority that client certificates require")
-@flag("--client-name", "client_names", multiple=True, metavar="NAME", help="name that client certificates require")
-@flag("--insecure-listen", is_flag=True, help="listen off loopback without TLS")
+@security_options
 @flag("--stdio", is_flag=True, help="no HTTP: one JSON object a line, in and out")
 def command(
     clusters: tuple[str, ...],
@@ -71,11 +67,7 @@ def command(
     verdict: Judge,
     max_age: float | None,
     prefix: str,
-    tls_cert: str | None,
-    tls_key: str | None,
-    client_ca: str | None,
-    client_names: tuple[str, ...],
-    insecure_listen: bool,
+    security: Security,
     stdio: bool,
 ) -> ExitStatus:
     """Answer kube-scheduler as an extender, or a test suite as an oracle (--stdio).
@@ -92,19 +84,11 @@ def command(
         raise click.UsageError("expected --cluster FILE, or --watch for HTTP; fix: add one of the two")
     if stdio:
         return _stdio(request)
-    host, port = _address(listen)
-    _check_key(tls_cert, tls_key)
-    _check_clients(client_names, client_ca, alone=_is_loopback(host) or insecure_listen, encrypted=bool(tls_cert))
+    start = listening(listen, security)
     from numalign.server.app import App
 
     nodes = _known(request, verdict, max_age) if watch is None else _watched(watch, request, verdict, max_age)
-    try:
-        from numalign.server.http import Listen, serve
-    except ImportError:
-        raise InputError("the HTTP server is not installed; fix: pip install 'numalign[serve]'", "serve") from None
-    hosts = {"localhost", "127.0.0.1", "[::1]", host, f"[{host}]"}
-    app = App(nodes, prefix, hosts=hosts if _is_loopback(host) else frozenset())
-    serve(app, Listen(host, port, tls_cert, tls_key, client_ca, client_names=frozenset(client_names)))
+    start(lambda hosts: App(nodes, prefix, hosts=hosts))
     return ExitStatus.DONE
 
 
@@ -112,7 +96,7 @@ def _builder(request: ClusterRequest, verdict: Judge) -> Build:
     """Return what makes the extender of all nodes, and judges others by their labels."""
     from numalign.scheduler.config import CacheConfig
     from numalign.scheduler.extender import Extender
-    from numalign.server.app import say
+    from numalign.server.service import say
     from numalign.server.templates import Templates
 
     def build(fleet: Fleet) -> Extender:
@@ -124,8 +108,8 @@ def _builder(request: ClusterRequest, verdict: Judge) -> Build:
 
 def _known(request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
     """Read the files of the nodes."""
-    from numalign.server.app import log
     from numalign.server.nodes import KnownNodes
+    from numalign.server.service import log
 
     def load(path: str) -> Fleet:
         loaded = load_file_nodes(path, request)
@@ -137,7 +121,7 @@ def _known(request: ClusterRequest, verdict: Judge, max_age: float | None) -> No
 
 def _watched(where: str, request: ClusterRequest, verdict: Judge, max_age: float | None) -> Nodes:
     """Watch the nodes of a cluster."""
-    from numalign.server.app import log, say
+    from numalign.server.service import log, say
     from numalign.server.watched import WatchedNodes
     from numalign.sources.cluster.api import server_of
     from numalign.sources.cluster.watch import Cluster
@@ -154,34 +138,6 @@ def _watched(where: str, request: ClusterRequest, verdict: Judge, max_age: float
     cluster = Cluster(server_of(where), say)
     cluster.start(FIRST_SECONDS)
     return WatchedNodes(cluster, fleet_of, _builder(request, verdict), max_age)
-
-
-def _check_key(certificate: str | None, key: str | None) -> None:
-    if (certificate is None) != (key is None):
-        raise InputError("a certificate and its key require each other; fix: add both", "--tls-cert, --tls-key")
-
-
-def _check_clients(names: tuple[str, ...], authority: str | None, *, alone: bool, encrypted: bool) -> None:
-    if names and authority is None:
-        raise InputError("client names require certificates; fix: add --client-ca", "--client-name")
-    if not (alone or (encrypted and authority)):
-        raise InputError(
-            "no TLS off loopback; fix: add --tls-cert, --tls-key and --client-ca, or --insecure-listen", "--listen"
-        )
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise InputError(f"expected HOST:PORT, got {listen!r}", "--listen")
-    return host.strip("[]"), int(port)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _stdio(request: ClusterRequest) -> ExitStatus:

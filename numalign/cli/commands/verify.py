@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import BinaryIO
 
 import click
 
-from numalign.cli.options import flag, kubelet_options, machine_option, node_option, output_option, quiet_option
-from numalign.cli.stderr import say, tell
+from numalign.cli import for_prometheus as prometheus
+from numalign.cli.for_prometheus import Target, target_options
+from numalign.cli.options import (
+    flag,
+    kubelet_options,
+    machine_option,
+    node_option,
+    output_option,
+    quiet_option,
+)
+from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, late_imports, show
-from numalign.errors import HostError, InputError, Notice
+from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
 from numalign.results.node import ProcessResult, VerifyResult
-from numalign.store.atomic import write_whole
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 with late_imports():
@@ -62,8 +68,7 @@ PROCESS_VIEW = View[ProcessResult](
     help="time between two looks at what runs; 0: one look",
 )
 @flag("--deep", is_flag=True, help="count the pages of every process, as root")
-@flag("--textfile", metavar="FILE", help="write metrics for node_exporter, whole or not at all")
-@flag("--every", type=click.FloatRange(1), metavar="SECONDS", help="repeat --textfile until SIGTERM")
+@target_options
 @machine_option(without="that of the node")
 @kubelet_options
 @flag(
@@ -85,8 +90,7 @@ def command(
     own: bool,
     interval: float,
     deep: bool,
-    textfile: str | None,
-    every: float | None,
+    target: Target,
     machine: str | None,
     kubelet: KubeletRequest,
     fail_on: str,
@@ -104,28 +108,26 @@ def command(
 
     Exit status: 0 as planned, 1 a container fails --fail-on, 3 the node is unreadable.
     """
-    if every is not None and textfile is None:
-        raise click.UsageError("--every requires --textfile; fix: add --textfile FILE")
     if own or pid is not None:
-        if node is not None or textfile is not None or not PROCESS_VIEW.offers(output):
+        if node or target or not PROCESS_VIEW.offers(output):
             raise click.UsageError(
-                "--pid and --self cannot be used with --node, --textfile and prometheus; fix: remove one kind"
+                "--pid and --self cannot be used with --node, --textfile, --listen and prometheus; fix: remove one kind"
             )
         return _alone(os.getpid() if pid is None else pid, host_root, fail_on, output if not quiet else None)
     asked = NodeRequest(node or _this_host(host_root), node_name, beside)
-    for_prometheus = textfile is not None or output == "prometheus"
+    outlook = bool(target) or output == "prometheus"
 
     def read() -> VerifyResult:
-        return task.verify(
-            asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep, outlook=for_prometheus
-        )
+        return task.verify(asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep, outlook=outlook)
 
-    if textfile is not None and every is not None:
-        return _keep_writing(read, textfile, every)
+    if target.listen is not None:
+        return prometheus.answer(read, target.listen, target.security)
+    if target.textfile is not None and target.every is not None:
+        return prometheus.keep_writing(read, target.textfile, target.every)
     result = read()
     tell(result.notices)
-    if textfile is not None:
-        tell(_write(textfile, metrics.verify_metrics(result)))
+    if target.textfile is not None:
+        prometheus.write(target.textfile, metrics.verify_metrics(result))
     elif not quiet:
         show(VIEW, result, output)
     return ExitStatus.NO if any(one.verdict in FAILING[fail_on] for one in result.containers) else ExitStatus.DONE
@@ -144,32 +146,3 @@ def _this_host(host_root: str | None) -> str:
     if not os.path.isdir(source):
         raise HostError("no kubelet on this host; fix: add --node SOURCE", source)
     return source
-
-
-def _keep_writing(read: Callable[[], VerifyResult], textfile: str, every: float) -> ExitStatus:
-    """Write metrics again and again. What fails once it has succeeded is told, counted and tried again."""
-    from numalign.cli.exporter import repeat
-    from numalign.server.readings import Readings
-
-    readings = Readings(read, lambda words: say(words, "warning: "), tell)
-    written = False
-
-    def step() -> None:
-        nonlocal written
-        text = readings.text()
-        try:
-            _write(textfile, text)
-        except InputError as error:
-            if not written:
-                raise
-            say(str(error), "warning: ")
-        written = True
-
-    return repeat(step, every)
-
-
-def _write(path: str, text: str) -> tuple[Notice, ...]:
-    def write(file: BinaryIO) -> None:
-        file.write(text.encode())
-
-    return write_whole(path, write)
