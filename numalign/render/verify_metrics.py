@@ -83,7 +83,7 @@ _FIGURES: Final[tuple[tuple[str, str, Figure], ...]] = (
     (
         "remote_devices",
         "Devices of a container on NUMA nodes where it has no exclusive CPU.",
-        _pinned(lambda one: sum(len(part.ids) for part in one.plan.alignment.remote)),
+        _pinned(lambda one: len(one.remote_devices)),
     ),
     (
         "remote_memory_bytes",

@@ -53,6 +53,7 @@ class _Guest:
         for deed in self._shape.by_hand:
             by_hand.DEEDS[deed.what](pods[deed.pod], deed.value)
         self._numalign("verify-by-hand.json", "verify", "-o", "json")
+        self._numalign("textfile.txt", "verify", "--textfile", str(self._out / "textfile.prom"))
         if any(deed.deep for deed in self._shape.by_hand):
             self._numalign("verify-deep.json", "verify", "--deep", "-o", "json")
         for name in self._shape.alone:

@@ -24,7 +24,7 @@ class Check(NamedTuple):
     differences: tuple[str, ...] = ()
 
 
-DRIFTED = ("verify-by-hand.json", "verify-deep.json")
+DRIFTED = ("verify-by-hand.json", "verify-deep.json", "textfile.txt")
 """Answers of `verify` when something has drifted."""
 
 
@@ -47,6 +47,7 @@ def judge(shape: Shape, out: Path) -> Iterator[Check]:
     idle = sum(deed.what == "idle" for deed in shape.by_hand)
     live = _json(out / "verify-by-hand.json")
     yield findings("verify, by hand", shape, live, once, idle)
+    yield metrics("verify --textfile", live, (out / "textfile.prom").read_text())
     if len(once) < len(done):
         wanted = [(deed.victim or deed.pod, deed.code or "") for deed in done]
         yield findings("verify --deep, by hand", shape, _json(out / "verify-deep.json"), wanted, idle)

@@ -76,6 +76,8 @@ class Judged(NamedTuple):
     findings: tuple[Deviation, ...]
     remote: Mapping[int, int] | None = None
     """NUMA node -> bytes of its memory that are not where they belong; None: not measured, or they belong nowhere."""
+    remote_devices: frozenset[str] = frozenset()
+    """Devices on NUMA nodes where it has no exclusive CPU, by where they are now."""
 
 
 def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed, exclusive: int) -> Judged:
@@ -96,7 +98,14 @@ def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed,
         findings += _threads(plan, group, machine)
         findings += _memory(plan, group, remote, wanted)
     findings += _devices(plan, observed)
-    return Judged(plan, group, _verdict(plan, group, findings), tuple(findings), remote)
+    return Judged(
+        plan=plan,
+        group=group,
+        verdict=_verdict(plan, group, findings),
+        findings=tuple(findings),
+        remote=remote,
+        remote_devices=_remote_devices(plan, machine, observed) if plan.exclusive else frozenset(),
+    )
 
 
 def _verdict(plan: Plan, group: Group | None, findings: list[Deviation]) -> Verdict:
@@ -210,6 +219,17 @@ def _devices(plan: Plan, observed: Observed) -> Iterator[Deviation]:
             if handled and plan.exclusive and plan.cpus and not handled & plan.cpus:
                 text = f"interrupts of {device} run on CPUs {format_set(handled)}, not on CPUs of the container"
                 yield Deviation("irq-elsewhere", False, "/proc/irq", text)
+
+
+def _remote_devices(plan: Plan, machine: Machine, observed: Observed) -> frozenset[str]:
+    """Name the devices that are away from the container's CPUs: by where they are now, else as planned."""
+    here = machine.nodes_of(plan.cpus or 0)
+    held = {device for one in plan.holding.devices for device in one.ids}
+    now = {device: observed.device_nodes[device] for device in held & observed.device_nodes.keys()}
+    planned = {device for part in plan.alignment.remote for device in part.ids}
+    return frozenset(
+        planned - now.keys() | {device for device, node in now.items() if node >= 0 and not here >> node & 1}
+    )
 
 
 def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iterator[tuple[Plan, int, Deviation]]:

@@ -8,6 +8,7 @@ import pytest
 
 from numalign.analysis.alignment import alignment
 from numalign.analysis.holding import Holding, holding
+from numalign.analysis.placed import Part
 from numalign.analysis.verify.compare import (
     REMOTE_BYTES,
     Deviation,
@@ -178,6 +179,25 @@ def test_devices(seen: Observed, said: list[tuple[str, bool]]) -> None:
     assert found(plan(), group(), seen)[1] == said
     pooled = plan("0-1", exclusive=False)
     assert found(pooled, group(), seen)[1] == [one for one in said if one[0] != "irq-elsewhere"]
+
+
+AWAY = {
+    "as planned, where nobody tells": ({}, False),
+    "where its CPUs are": ({"0": 0}, False),
+    "moved away": ({"0": 1}, True),
+    "moved to no node": ({"0": -1}, False),
+}
+
+
+@pytest.mark.parametrize("case", AWAY)
+def test_devices_away_from_the_cpus_are_those_that_are_there_now(case: str) -> None:
+    nodes, away = AWAY[case]
+    seen = observed(device_nodes=nodes)
+    far = plan("4-5", alignment=ALIGNED._replace(remote=(Part(GPU, 1, ("0",)),)))
+
+    assert judge(plan(), group(), ON, seen, 0).remote_devices == ({"0"} if away else set())
+    assert judge(plan(exclusive=False), group(), ON, seen, 0).remote_devices == set()
+    assert judge(far, group(), ON, seen, 0).remote_devices == ({"0"} if nodes.get("0", 0) == 0 else set())
 
 
 def test_a_device_without_a_node_has_not_moved() -> None:
