@@ -427,3 +427,17 @@ def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_late
     assert "--memory-manager-policy None --node" not in printed
     assert "     No command shows it: with the node's state files the kubelet would not start (see below)." in printed
     assert "delete memory_manager_state in the root directory of the kubelet." in printed
+
+
+def test_a_pod_that_is_there_is_asked_about_without_itself(tmp_path: Path) -> None:
+    """Why is it spread, and what would help? It comes up again on the node that it left."""
+    state = tmp_path / "state.json"
+    pod = pod_file(tmp_path, "db", 6)
+    assert in_process("admit", pod, "--machine", "figure-1", "--state", state).status == 0
+
+    assert one_line(in_process("explain", pod, "--node", state).err).endswith(
+        '"db" is also the name of a pod on the node'
+    )
+    for name in ("db", "default/db"):
+        done = in_process("explain", pod, "--node", state, "--without", name)
+        assert (done.status, "db: admitted" in done.out) == (0, True), done.err

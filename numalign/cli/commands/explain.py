@@ -142,7 +142,8 @@ def command(
     """
     here, up = find_place(node, machine[0] if machine else None, kubelet, pods)
     settings = [here.on, *(load_setup(one, kubelet) for one in machine[1:])]
-    given = load_pods(up, here.pods, here.on.setup)
+    stays = tuple([pod for pod in here.pods if not {pod.name, pod.full_name} & {*what_if.without}])
+    given = load_pods(up, stays, here.on.setup)
     several = len(given.tried) > 1
     asked = Asked(pods, tuple(machine), kubelet, what_if=what_if, node=node, slices=slices, several=several)
     try:

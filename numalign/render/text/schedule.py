@@ -56,7 +56,8 @@ def _advice(pod: ScheduledPod) -> Iterator[str]:
         yield f"fix: {other}keep the pod on {names_text([one.node for one in good])} (nodeSelector): admitted there"
     elif pod.answers and not pod.gates:
         node = next((one.node for one in pod.answers if one.fit.passed), pod.answers[0].node)
-        yield f"For fixes: numalign explain POD --node FILE (numalign snapshot on {pod.node or node})"
+        first = f"numalign snapshot on {pod.node or node}"
+        yield f"For fixes, run {first}, then numalign explain with the pod and --node FILE."
 
 
 def _runs(one: NodeAnswer) -> bool:

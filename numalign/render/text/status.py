@@ -9,10 +9,11 @@ from numalign.analysis.node.finding import drain_and_delete
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
-from numalign.render.text.amounts import bytes_text, listed
+from numalign.render.text.amounts import bytes_text, listed, nodes_text
 from numalign.render.text.restart import node_parts
 
 if TYPE_CHECKING:
+    from numalign.analysis.alignment import Alignment
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
     from numalign.results.node import PodStatus, StatusResult
@@ -34,10 +35,11 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     rows = [row for pod in result.pods for row in _rows(pod, short, wide=wide)]
     if rows:
         parts.append(Table(COLUMNS, tuple(rows)))
-    apart = sum(any(one.alignment.verdict == "spread" for one in pod.containers) for pod in result.pods)
+    apart = [pod for pod in result.pods if any(one.alignment.verdict == "spread" for one in pod.containers)]
     if apart:
-        how = "make room on as few NUMA nodes as possible, then delete the pod and create it again"
-        parts.append(Paragraph(f"{apart} pod{'s are' if apart > 1 else ' is'} spread. To align a pod, {how}."))
+        said = f"{len(apart)} pods are" if len(apart) > 1 else "1 pod is"
+        how = f"numalign explain with the pod's manifest, the same --node and --without {apart[0].full_name}"
+        parts.append(Paragraph(f"{said} spread. For fixes, run {how}."))
     parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
         many = result.others != 1
@@ -74,8 +76,15 @@ def _rows(pod: PodStatus, short: Mapping[str, str], *, wide: bool) -> Iterable[t
             "shared pool" if container.holding.cpus is None else format_set(container.holding.cpus),
             devices_text(container.holding, short),
             memory_text(container.holding),
-            verdict_cell(container.alignment) if pod.active else "-",
+            _verdict(container.alignment) if pod.active else "-",
         )
+
+
+def _verdict(judged: Alignment) -> Cell:
+    """Write the verdict on a container, also of one that is spread with its NUMA nodes."""
+    if judged.verdict == "spread":
+        return Styled(f"no: spread, {nodes_text(judged.nodes)}", "warn")
+    return verdict_cell(judged)
 
 
 def _claims(pod: PodStatus) -> Iterable[str]:
