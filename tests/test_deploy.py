@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from numalign.cli.commands.serve import command as serve
+from numalign.cli.commands.verify import command as verify
 from numalign.server.app import VERBS
 from numalign.server.service import PROBES
 from numalign.sources.cluster.watch import KINDS
@@ -223,30 +224,51 @@ def test_the_extender_may_list_and_watch_what_it_watches_and_no_more() -> None:
 
 def pods_of_deploy() -> list[dict[str, Any]]:
     found = [one for path in sorted(DEPLOY.glob("**/*.yaml")) for one in documents.each(path.read_text())]
-    return [one["spec"]["template"]["spec"] for one in found if one["kind"] in ("DaemonSet", "Deployment")]
+    return [one["spec"]["template"]["spec"] for one in found if one.get("kind") in ("DaemonSet", "Deployment")]
 
 
 def test_pods_have_a_seccomp_profile_a_digest_and_no_more_rights_than_they_need() -> None:
     pods = pods_of_deploy()
-    assert len(pods) == 2
+    assert len(pods) == 3
     for pod in pods:
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        assert not {"hostNetwork", "hostIPC"} & set(pod)
         for container in pod["containers"]:
             assert re.fullmatch(r"[a-z/.]+@sha256:[0-9a-f]{64}", container["image"])
             context = container["securityContext"]
             assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
             assert context["capabilities"]["drop"] == ["ALL"]
-            folders = {one["name"] for one in pod["volumes"] if "hostPath" in one}
+            folders = {one["name"] for one in pod["volumes"] if "hostPath" in one and one["name"] != "textfile"}
             assert all(mount["readOnly"] for mount in container["volumeMounts"] if mount["name"] in folders)
             assert not [mount for mount in container["volumeMounts"] if "subPath" in mount]
 
 
 def test_the_exporter_sees_folders_of_its_host_not_single_files() -> None:
-    (exporter,) = (pod for pod in pods_of_deploy() if pod["serviceAccountName"] == "exporter")
+    (exporter,) = (pod for pod in pods_of_deploy() if pod.get("serviceAccountName") == "exporter")
     paths = {volume["hostPath"]["path"] for volume in exporter["volumes"] if "hostPath" in volume}
 
     assert paths == {"/var/lib/kubelet", "/sys"}
+
+
+def test_only_what_verifies_sees_processes_of_its_host_writes_one_folder_and_has_no_token() -> None:
+    namespace, daemon_set = documents.each((DEPLOY / "verify/daemonset.yaml").read_text())
+    pod = daemon_set["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]}
+    (written,) = (mount for mount in container["volumeMounts"] if not mount.get("readOnly"))
+    verb, *flags = container["args"]
+    values = verify.make_context("verify", list(flags)).params
+
+    assert [one.get("hostPID", False) for one in pods_of_deploy()].count(True) == 1
+    assert pod["hostPID"]
+    assert pod["automountServiceAccountToken"] is False
+    assert paths["kubelet"] == "/var/lib/kubelet"
+    read = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"] if mount != written}
+    assert read == {name: path for name, path in paths.items() if name != "textfile"}  # as numalign looks for them
+    assert (verb, written["name"]) == ("verify", "textfile")
+    assert values["textfile"] == f"{written['mountPath']}/numalign.prom"
+    assert (values["every"], values["listen"]) == (60, None)
+    assert documents.each((DEPLOY / "rbac.yaml").read_text())[0] == namespace
 
 
 def test_the_probes_of_the_extender_ask_what_needs_no_certificate() -> None:
