@@ -29,6 +29,9 @@ def main() -> int:
     )
     asked = parser.parse_args()
     chosen = [one for one in SHAPES if not asked.shapes or one.name in asked.shapes]
+    unknown = {*asked.shapes} - {one.name for one in chosen}
+    if unknown:
+        parser.error(f"no such shape: {', '.join(sorted(unknown))}")
     missing, kernel = boot.missing(), boot.newest_kernel()
     if missing or kernel is None:
         _say(f"lab: skipped; missing: {', '.join(missing)}")
@@ -39,7 +42,7 @@ def main() -> int:
     except KeyboardInterrupt:
         _say("lab: interrupted")
         return 1
-    return 0 if good and all(good) else 1
+    return 0 if all(good) else 1
 
 
 def _try(kernel: Path, shape: Shape, keep: Path | None) -> bool:
