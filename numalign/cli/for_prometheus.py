@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numalign.results.node import VerifyResult
 
     Read = Callable[[], VerifyResult]
+
+MOST_INTERVAL: Final = 5.0
+"""Seconds between the two looks of a reading that a scrape waits for."""
 
 _TARGET: tuple[Decorator, ...] = (
     flag("--textfile", metavar="FILE", help="write metrics for node_exporter, whole or not at all"),
@@ -85,8 +88,15 @@ def keep_writing(read: Read, textfile: str, every: float) -> ExitStatus:
     return repeat(step, every)
 
 
-def answer(read: Read, listen: str, security: Security) -> ExitStatus:
-    """Answer Prometheus; the first reading has to succeed before anybody is answered."""
+def answer(read: Read, interval: float, listen: str, security: Security) -> ExitStatus:
+    """Answer Prometheus; the first reading has to succeed before anybody is answered.
+
+    Raises:
+        UsageError: a reading takes longer than Prometheus waits.
+    """
+    if interval > MOST_INTERVAL:
+        text = f"--listen requires --interval {MOST_INTERVAL:g} or less: Prometheus waits 10 s"
+        raise click.UsageError(f"{text}; fix: lower --interval")
     start = listening(listen, security)
     from numalign.server.readings import Readings
     from numalign.server.service import log, say

@@ -154,6 +154,7 @@ def test_over_https_only_clients_with_a_certificate_get_metrics(tmp_path: Path) 
         (("--node", str(DRIFTED), "--listen", "0.0.0.0:1"), 2, "no TLS off loopback"),
         (("--node", str(DRIFTED), "--listen", "1"), 2, "expected HOST:PORT"),
         (("--node", str(DRIFTED), "--listen", "127.0.0.1:0", "--textfile", "x"), 2, "cannot be used together"),
+        (("--node", str(DRIFTED), "--listen", "127.0.0.1:0", "--interval", "6"), 2, "--listen requires --interval 5"),
         (("--listen", "127.0.0.1:0", "--self"), 2, "--pid and --self cannot be used with"),
         (("--host-root", "tests", "--listen", "127.0.0.1:0"), 3, "no kubelet on this host"),
     ],

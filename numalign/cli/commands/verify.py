@@ -17,7 +17,7 @@ from numalign.cli.options import (
     quiet_option,
 )
 from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
@@ -115,13 +115,13 @@ def command(
             )
         return _alone(os.getpid() if pid is None else pid, host_root, fail_on, output if not quiet else None)
     asked = NodeRequest(node or _this_host(host_root), node_name, beside)
-    outlook = bool(target) or output == "prometheus"
+    outlook = bool(target) or not faces_of(VIEW, output)  # only metrics show it
 
     def read() -> VerifyResult:
         return task.verify(asked, machine, kubelet, host_root=host_root, interval=interval, deep=deep, outlook=outlook)
 
     if target.listen is not None:
-        return prometheus.answer(read, target.listen, target.security)
+        return prometheus.answer(read, interval, target.listen, target.security)
     if target.textfile is not None and target.every is not None:
         return prometheus.keep_writing(read, target.textfile, target.every)
     result = read()
