@@ -11,11 +11,14 @@ from typing import Any
 from numalign.analysis.whatif.change import WayOut
 from numalign.kubelet.demand import NANO
 from numalign.model.quantity import Quantity, canonical
+from numalign.model.resources import of_limit
 
 FIELDS = {
     "topology-manager-policy": "topologyManagerPolicy",
     "topology-manager-scope": "topologyManagerScope",
     "topology-manager-policy-options": "topologyManagerPolicyOptions",
+    "cpu-manager-policy": "cpuManagerPolicy",
+    "reserved-system-cpus": "reservedSystemCPUs",
     "cpu-manager-policy-options": "cpuManagerPolicyOptions",
     "memory-manager-policy": "memoryManagerPolicy",
     "feature-gates": "featureGates",
@@ -40,7 +43,7 @@ def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[
         write_hardware(data, flag, name, int(amount), int(node) if node else None)
     spec = data["steps"][-1]["pod"]["spec"]
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
-        write_amounts(container.get("resources") or {}, container["name"], change)
+        write_amounts(container.setdefault("resources", {}), container["name"], change)
     return data, len(data["steps"]) - 1
 
 
@@ -55,6 +58,9 @@ def write_amounts(resources: dict[str, Any], container: str, change: WayOut) -> 
                 amounts.pop(resource, None)
             continue
         text = canonical(Quantity(nano, "DecimalSI", nano // NANO))
+        if limit := of_limit(resource):
+            limits[limit] = text
+            continue
         if resource in limits and (requests is None or requests.get(resource, limits[resource]) == limits[resource]):
             limits[resource] = text
         if requests is not None and resource in requests:

@@ -81,6 +81,11 @@ def judged(data: dict[str, Any]) -> list[Judged]:
 
 def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
     """Play a scenario; give each refusal with the step and what the pod met."""
+    return (one for one in met(data) if not one[2].admit)
+
+
+def met(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
+    """Play a scenario; give each admission and refusal with the step and what the pod met."""
     one = scenario.from_data(data)
     start = Situation(Setup(one.machine, one.config, "kubelet"), replays=Replays())
     try:
@@ -97,8 +102,7 @@ def refusals(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
         pods[step.name] = step.pod
         situation = start._replace(past=past)
         outcome = admit(situation.session(), step.pod)
-        if not outcome.admit:
-            yield index, situation, outcome
+        yield index, situation, outcome
         if outcome.stage in ("panic", "hang"):
             return
         past = (*past, Event("admit", step.pod))
@@ -163,7 +167,7 @@ def _repeats_itself(told: ExplainedPod, config: KubeletConfig) -> bool:
 def _admits(data: dict[str, Any], index: int, way: WayOut, outcome: Outcome) -> bool:
     """Tell whether a pod is admitted with a change, beside all pods that are there now."""
     try:
-        found = _last(*with_change(data, index, way))
+        found = last(*with_change(data, index, way))
     except StartError:
         return False
     stay = {pod.name for pod in outcome.before.pods} - {pod.name for pod in way.pods}
@@ -177,7 +181,7 @@ def _named_by(way: WayOut) -> str:
 def _explained(way: WayOut) -> bool:
     """Tell whether each part of a change of several parts has a reason: the pod is refused, or takes the last CPUs."""
     return len(way.parts) < 2 or all(
-        part.unshared or (part.otherwise is not None and list(why(part.otherwise))) for part in way.parts
+        part.unshared or part.apart or (part.otherwise is not None and list(why(part.otherwise))) for part in way.parts
     )
 
 
@@ -189,11 +193,11 @@ def _named(outcome: Outcome, found: Refusal) -> bool:
 
 
 def _last_admitted(data: dict[str, Any], place: int) -> bool:
-    found = _last(data, place)
+    found = last(data, place)
     return found is not None and found.admit
 
 
-def _last(data: dict[str, Any], place: int) -> Outcome | None:
+def last(data: dict[str, Any], place: int) -> Outcome | None:
     """Play a scenario's text; give what becomes of the pod of that step."""
     one = scenario.from_data(data)
     session: Session = open_session(Setup(one.machine, one.config, "kubelet"))

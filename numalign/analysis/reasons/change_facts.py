@@ -99,6 +99,10 @@ class AsWide(NamedTuple):
     """The most for which the kubelet counts fewer nodes, where that is more than one node has; 0: it is not."""
 
 
+class NotAligned(NamedTuple):
+    """Without a part the pod is admitted, and not aligned."""
+
+
 class ThenTogether(NamedTuple):
     """On which nodes memory resources meet once less is asked of one of them."""
 
@@ -198,7 +202,7 @@ class CountsAsWhole(NamedTuple):
 
 OfPods = PodHolds | PodsHold | WithoutThem
 Limits = WholeCoresOnly | TooLittleThere | HasThere | HasToStay | EnoughBut | Elsewhere | LeavesNone | CountsAsWhole
-Reasonable = OfPods | Limits | LastShared | OddBytes | AsWide | ThenTogether | Effect | Fact
+Reasonable = OfPods | Limits | LastShared | OddBytes | AsWide | NotAligned | ThenTogether | Effect | Fact
 
 
 class Reason(NamedTuple):

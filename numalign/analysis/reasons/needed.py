@@ -14,6 +14,7 @@ from numalign.analysis.reasons.change_facts import (
     Goes,
     LastShared,
     LeavesNone,
+    NotAligned,
     OddBytes,
     Reason,
     Reasonable,
@@ -80,9 +81,9 @@ def needed(
     change, found = part.change, part.otherwise
     if part.unshared:
         return _reasons([*held_by_them(part, None, after, ()), LastShared(bool(part.larger))])
-    raised = _raised(
-        part, _policy_rows(refusal) if refusal is not None else [row for one in tables for row in one.rows]
-    )
+    if part.apart and refusal is not None and len(whole.parts) > 1:
+        return _reasons([NotAligned()])
+    raised = _raised(part, _policy_rows(refusal) if refusal is not None else _just_wide_enough(part, tables))
     if raised:
         return _reasons(raised)
     nearer = _together_again(change, refusal, after) if found is None else None
@@ -287,6 +288,17 @@ def _policy_rows(refusal: Refusal) -> Sequence[Row]:
     if refusal.stage != "policy":
         return ()
     return refusal.matrix.rows if refusal.matrix is not None else refusal.culprits
+
+
+def _just_wide_enough(part: Part, tables: Sequence[Matrix]) -> Sequence[Row]:
+    """List what an admitted pod asks for, where a part asks for the least that needs as many nodes as the widest."""
+    rows = [row for one in tables for row in one.rows]
+    fewer = max((row.width for row in rows), default=1) - 1
+    for (_, name), nano in part.change.amounts.items():
+        most = fewer * max((cell.total for row in rows if row.resource == name for cell in row.cells), default=0)
+        if name != CPU or not nano - part.change.cores * NANO <= most * NANO < nano:
+            return ()
+    return rows
 
 
 def _raised(part: Part, rows: Sequence[Row]) -> list[Reasonable]:

@@ -21,7 +21,7 @@ from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.pod import Pod
-from numalign.model.resources import is_device
+from numalign.model.resources import is_device, is_memory
 from numalign.values import NamedTuple
 
 ChangeKind = Literal["machine", "pods", "request", "setting", "combination"]
@@ -153,6 +153,11 @@ class WayOut(NamedTuple):
         return not any(is_device(key[1]) and nano < self.asked[key] for key, nano in self.amounts.items())
 
     @property
+    def keeps_memory(self) -> bool:
+        """Tell whether the pod still gets all memory it asks for."""
+        return not any(is_memory(key[1]) and nano < self.asked[key] for key, nano in self.amounts.items())
+
+    @property
     def leaves_out(self) -> bool:
         """Tell whether a container gets nothing at all of a resource that it asks for."""
         return not all(self.amounts.values())
@@ -189,6 +194,8 @@ class Part(NamedTuple):
     share then."""
     unshared: bool = False
     """With the next larger amount, or without the part, the pod is admitted, but no CPU is left to share."""
+    apart: bool = False
+    """Without the part the pod is admitted, and not aligned."""
     whole: Amount | None = None
     """Of CPUs cut to a share of one: the CPUs of the node as a whole, against which that alone counts."""
 

@@ -9,7 +9,7 @@ from numalign.analysis.alignment import aligned, verdict_of
 from numalign.analysis.settings import POLICY, apply
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut, covers
-from numalign.analysis.whatif.goal import ADMITTED
+from numalign.analysis.whatif.goal import ADMITTED, ALIGNED
 from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
 from numalign.analysis.whatif.pinned import pinning
 from numalign.analysis.whatif.reasons import reasons
@@ -26,7 +26,7 @@ from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
-from numalign.model.resources import is_memory
+from numalign.model.resources import LIMIT, is_memory
 
 MAX_CHANGES = 5
 """How many changes are told."""
@@ -60,7 +60,8 @@ def changes(
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
     starts = [_after(tries, base) for base in pinning(tries)] or [(WayOut(), tries)]
-    found = [_with(base, change) for base, then in starts for change in _candidates(then, others)]
+    on_top = (_with(tries, base, change) for base, then in starts for change in _candidates(then, others))
+    found = [change for change in on_top if change is not None]
     # What policy none aligns is aligned by chance.
     found = [one for one in found if tries.goal == ADMITTED or one.flags.get(POLICY) != "none"] or found
     found = [with_one_to_share(tries, change) for change in found]
@@ -74,13 +75,15 @@ def changes(
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
     base, then = starts[0]
     if all(_takes_away(change) or _incomplete(change) for change in found):
-        found += [_with(base, change) for change in islice(_altered_machine(then, altered), 1)]
-        found += [_with(base, change) for change in islice(_known_machines(then, known), MAX_BUNDLED)]
+        elsewhere = islice(_altered_machine(then, altered), 1), islice(_known_machines(then, known), MAX_BUNDLED)
+        found += filter(None, [_with(tries, base, change) for each in elsewhere for change in each])
     nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
     alone = len(here) == 1 and tries.goal == ADMITTED
     if alone or all(change.kind == "combination" for change in here):
         nearest = _nearest(tries, spare, nearest, most=len(nearest) + 1)
+    if tries.goal == ADMITTED and not any(change.aligned is not False for change in nearest):
+        nearest = [*nearest, *_aligned_on_top(tries, nearest)]
     told = sorted(reasons(tries, nearest), key=_order)
     return tuple(_without_long_ones(told))
 
@@ -95,11 +98,25 @@ def _candidates(tries: Tries, others: Machines) -> list[WayOut]:
     found = _without_rivals(found)
     if not any(change.keeps_devices for change in found):
         found += _combinations(tries, found)
+    elif not (_asks_devices(tries.outcome) or any(change.keeps_memory for change in found)):
+        found += [change for change in _combinations(tries, ()) if change.keeps_memory]
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
         moving = any(change.pods for change in found)
         cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
         found += [change for change in cutting if _worth_telling(change, found)]
     return _without_large_raises(found) or leaning
+
+
+def _aligned_on_top(tries: Tries, nearest: Sequence[WayOut]) -> list[WayOut]:
+    """Add one more request or setting to a change that only admits a pod, so that it is aligned: the nearest such."""
+    strict, found = Tries(tries.situation, tries.outcome, ALIGNED), list[WayOut]()
+    for base in nearest:
+        if base.machine or base.hardware or base.gone or base.tried is None or verdict_of(base.tried) != "spread":
+            continue
+        _, then = _after(strict, base)
+        more = (one for one in (*single_requests(then), *_settings(then)) if not one.kept_out)
+        found += filter(None, [_with(strict, base, one) for one in more])
+    return [shrunk(strict, min(found, key=lambda change: change.cost))] if found else []
 
 
 def _after(tries: Tries, base: WayOut) -> tuple[WayOut, Tries]:
@@ -110,13 +127,27 @@ def _after(tries: Tries, base: WayOut) -> tuple[WayOut, Tries]:
     return base, Tries(situation, outcome if outcome is not None else tries.outcome, tries.goal)
 
 
-def _with(base: WayOut, change: WayOut) -> WayOut:
-    """Put a change on top of another one."""
-    return change._replace(
-        flags={**base.flags, **change.flags},
-        amounts={**base.amounts, **change.amounts},
-        asked={**change.asked, **base.asked},
-    )
+def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut | None:
+    """Put a change on top of another one, whose limits go along with the requests that it changes; None: it fails."""
+    if not (base.flags or base.amounts):
+        return change
+    limits = {one.name: one.limits for one in tries.outcome.pod.containers}
+    amounts, asked = dict(base.amounts), {**change.asked, **base.asked}
+    for key, nano in change.amounts.items():
+        limit = (key[0], f"{LIMIT}{key[1]}")
+        if key in amounts or limit in amounts:
+            old = limits[key[0]].get(key[1])
+            amounts[limit], asked[limit] = nano, old.nano if old is not None else 0
+        if limit not in amounts or key in tries.requests.asked:
+            amounts[key], asked[key] = nano, tries.requests.asked[key]
+    kept = {key: nano for key, nano in amounts.items() if nano != asked[key]}
+    whole = change._replace(flags={**base.flags, **change.flags}, amounts=kept, asked={key: asked[key] for key in kept})
+    elsewhere = change.machine or change.hardware
+    return whole if elsewhere or tries.admitted(whole) is not None else None
+
+
+def _asks_devices(outcome: Outcome) -> bool:
+    return any(amount for container in outcome.demand.containers for _, amount in container.devices)
 
 
 def _takes_away(change: WayOut) -> bool:

@@ -179,7 +179,8 @@ def moved(session: Session, pod: Pod, goal: Goal = ADMITTED) -> Moved | None:
     Among sets of the same size the one with the youngest pods wins: they have run for the shortest time.
     """
     young = session.pods[::-1]
-    if not _does_without(session, goal, pod, young):
+    empty = _does_without(session, goal, pod, young)
+    if not (empty or goal.aligned):
         return None
     for size in range(1, len(young) + 1):
         if len(young) > MAX_PODS_SEARCHED and comb(len(young), size) > MAX_SETS_TRIED:
@@ -187,6 +188,10 @@ def moved(session: Session, pod: Pod, goal: Goal = ADMITTED) -> Moved | None:
         for some in combinations(young, size):
             if _does_without(session, goal, pod, some):
                 return Moved(_as_they_came(session, some), True)
+        if not empty and size == 2:
+            return None  # what others hold may send a pod where it is aligned, but not many of them
+    if not empty:
+        return None
     found = min((_thinned(session, goal, pod, order) for order in _orders(session)), key=len)
     return Moved(_as_they_came(session, found), False)
 

@@ -118,7 +118,8 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
         return Part(part, None, held=held, short=short, staying=staying)  # without it there is the refusal itself
     found = None if tried is None or tried.admit else refused_with(tried, rest, part)
     unshared = tried is not None and tried.admit and not as_sound(tried, change)
-    return Part(part, found, held=held, short=short, staying=staying, unshared=unshared)
+    apart = bool(change.aligned and tried is not None and tried.admit and not aligned(tried))
+    return Part(part, found, held=held, short=short, staying=staying, unshared=unshared, apart=apart)
 
 
 def _whole(change: WayOut, part: WayOut) -> Amount | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
-from numalign.analysis.alignment import aligned
+from numalign.analysis.alignment import aligned, alignment
 from numalign.analysis.culprits import decisions, refused_decision
+from numalign.analysis.holding import holding
 from numalign.analysis.matrix import Row, matrix
 from numalign.analysis.settings import (
     MEMORY_POLICY,
@@ -50,9 +51,9 @@ Amounts = dict[Key, int]
 def single_requests(tries: Tries) -> Iterator[WayOut]:
     """Ask for other amounts of one resource: more, as it is given out so; less, in the first container that will do."""
     requests, refused = tries.requests, tries.outcome.result.container
-    more = _wider(tries)
-    if more is not None:
-        yield _way(requests, more)
+    found = [_more_cpus(tries, *one) for one in _with_room(tries)] if tries.goal.aligned and tries.outcome.admit else []
+    more = [one for one in found if one is not None] or filter(None, [_wider(tries)])
+    yield from (_way(requests, each) for each in more)
     names = {name for _, name in requests.asked}
     for resource in sorted(names, key=lambda name: ({CPU: 0, MEMORY: 1}.get(name, 2), name)):
         keys = _of(requests, resource, refused)[:MAX_CONTAINERS_TRIED]
@@ -113,6 +114,36 @@ def _wider(tries: Tries) -> Amounts | None:
                 if keys and least is not None:
                     found[keys[0]] += (least - row.requested) * NANO
     return found if found != requests.asked and requests.does(found) else None
+
+
+def _with_room(tries: Tries) -> Iterator[tuple[Key, int]]:
+    """Give containers with CPUs of their own, with the most CPUs that need no more nodes than they need anyway."""
+    outcome, cpu = tries.outcome, tries.outcome.before.node.cpu
+    for container in outcome.demand.containers[:MAX_CONTAINERS_TRIED]:
+        held = holding(outcome.before.node, outcome.after, outcome.demand.uid, container)
+        judged = alignment(outcome.before.node, held, container)
+        if container.cpus and judged.verdict in ("aligned", "spread"):
+            yield (container.name, CPU), cpu.widest[min(judged.least, len(cpu.widest)) - 1]
+
+
+def _more_cpus(tries: Tries, key: Key, most: int) -> Amounts | None:
+    """Ask for a few CPUs more, for more than a node has free or has at all: the least of these, and then below it."""
+    requests, step = tries.requests, tries.requests.steps[key]
+    node, state = requests.session.node, requests.session.state.cpu
+    had = requests.asked[key] // step
+    free = [(numa.cpus & state.default & ~node.cpu.reserved).bit_count() for numa in node.machine.numa_nodes]
+    cores = step // NANO
+    edges = [edge // cores + 1 for edge in (*free, *node.cpu.widest)]
+    places = sorted({*range(had + 1, had + LARGER_TRIED + 1), *edges})
+    low = had
+    for place in [one for one in places if had < one <= most // cores]:
+        if requests.does({**requests.asked, key: place * step}):
+            while place - low > 1:
+                middle = (low + place) // 2
+                low, place = (low, middle) if requests.does({**requests.asked, key: middle * step}) else (middle, place)
+            return {**requests.asked, key: place * step}
+        low = place
+    return None
 
 
 def _least_of_width(session: Session, row: Row, width: int) -> int | None:

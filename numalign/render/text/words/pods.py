@@ -113,6 +113,11 @@ def as_wide(one: facts.AsWide) -> str:
     return f"{like} {need} {one.width} NUMA nodes. {fewer}: each has at most {most}."
 
 
+def not_aligned(_: facts.NotAligned) -> str:
+    """Say what a part is for that the pod would be admitted without."""
+    return "Otherwise: admitted, NOT aligned."
+
+
 def then_together(one: facts.ThenTogether) -> str:
     """Say on how many nodes memory resources meet."""
     return f"{listed(one.resources)} come from {nodes_text(one.nodes)} together, as the rest of the pod does."
@@ -191,6 +196,7 @@ WRITERS: Final[Writers] = {
     facts.HasToStay: has_to_stay,
     facts.LastShared: last_shared,
     facts.LeavesNone: leaves_none,
+    facts.NotAligned: not_aligned,
     facts.OddBytes: odd_bytes,
     facts.PodHolds: pod_holds,
     facts.PodsHold: pods_hold,
