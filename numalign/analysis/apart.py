@@ -64,7 +64,7 @@ class Apart(NamedTuple):
     nodes: int | None
     """The mask of the nodes that were chosen; None: none were."""
     whole_pod: bool
-    """They were chosen once, for all containers."""
+    """They were chosen once, for all of several containers."""
     by_socket: bool = False
     """CPUs came from outside of them by the option `align-by-socket`."""
     outside: tuple[str, ...] = ()
@@ -83,8 +83,9 @@ class Apart(NamedTuple):
 def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     """Tell how a container of an admitted pod comes to lie apart."""
     node, nodes = outcome.before.node, outcome.result.hints[container].numa_affinity
+    whole = node.scope == "pod" and len(outcome.demand.containers) > 1
     if nodes is None:
-        return Apart(node.policy, nodes, node.scope == "pod")
+        return Apart(node.policy, nodes, whole)
     elsewhere = [
         name for name, mask in judged.places.items() if mask & ~nodes and _off(outcome, container, name, nodes)
     ]
@@ -101,7 +102,7 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     return Apart(
         policy=node.policy,
         nodes=nodes,
-        whole_pod=node.scope == "pod",
+        whole_pod=whole,
         by_socket=by_socket,
         outside=short,
         never=never,

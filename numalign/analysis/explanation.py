@@ -25,7 +25,7 @@ from numalign.analysis.refusal import Refusal, refusal
 from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation
 from numalign.analysis.untied import Untied, untied
-from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, no_policy, repair
+from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, least_bad, no_policy, repair
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.changes import Machines, changes
 from numalign.analysis.whatif.goal import ALIGNED
@@ -129,7 +129,7 @@ class Explanation(NamedTuple):
     """One for each decision."""
     refusal: Refusal | None
     changes: tuple[WayOut, ...]
-    """Of a refused pod: what would admit it, in the order in which it is told."""
+    """What would admit a refused pod, or align one that is not aligned, in the order in which it is told."""
     placements: tuple[Placement, ...]
     """Of an admitted pod: where its containers are."""
     unpinned: tuple[Unpinned, ...] = ()
@@ -142,6 +142,8 @@ class Explanation(NamedTuple):
     """Of a refused pod: CPUs of the node that are handed out twice, so that amounts of them do not add up."""
     no_policy: NoPolicy | None = None
     """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
+    least_bad: WayOut | None = None
+    """Of an admitted pod that nothing aligns on this machine: the setting under which it lies least apart."""
     repair: Repair | None = None
     """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
 
@@ -168,14 +170,17 @@ def explain_outcome(
     tables = (matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
     matrices = tuple([table._replace(strayed=strayed(outcome, table.container)) for table in tables])
     if outcome.admit:
-        better = verdict_of(outcome) in ("spread", "floating")
         tries = Tries(situation, outcome, ALIGNED)
+        apart = verdict_of(outcome) in ("spread", "floating")
+        better = changes(tries, others, known=known, altered=altered) if apart else ()
+        stuck = apart and all(change.machine or change.hardware for change in better)
         return Explanation(
             outcome=outcome,
             decisions=asked,
             matrices=matrices,
             refusal=None,
-            changes=changes(tries, others, known=known, altered=altered) if better else (),
+            changes=better,
+            least_bad=least_bad(tries) if stuck else None,
             placements=placements(outcome),
             unpinned=tuple(unpinned(outcome)),
         )

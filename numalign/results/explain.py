@@ -56,7 +56,7 @@ class ExplainedPod(NamedTuple):
     """One for each decision, container by container or for the whole pod, up to a refusal."""
     refusal: Refusal | None
     changes: tuple[WayOut, ...]
-    """Of a refused pod: what would admit it, in the order in which it is told."""
+    """What would admit a refused pod, or align one that is not aligned, in the order in which it is told."""
     after: tuple[PodResult | None, ...]
     """For each change, what the pod would get."""
     alone: tuple[PodResult | None, ...]
@@ -75,6 +75,8 @@ class ExplainedPod(NamedTuple):
     """Of a refused pod: no other policy admits it as it is; None: one does, or a change sets one."""
     closer: tuple[Closer, ...] = ()
     """Of an admitted pod: what brings GPUs to NICs of their container, where they share no PCI switch."""
+    least_bad: tuple[WayOut, PodResult] | None = None
+    """Of an admitted pod that nothing aligns on this machine: the setting under which it lies least apart, and how."""
     repair: Repair | None = None
     """Of a refused pod: what becomes of it with device plugins that name no node where they name one that is none."""
     details: tuple[Merging, ...] | None = None

@@ -64,7 +64,7 @@ def compared_row(one: Comparison, *, reasons: bool = False) -> ComparedRow:
         option=one.variant.option,
         present=one.variant.present,
         error=one.error,
-        pods=tuple(pod_result(outcome) for outcome in one.outcomes),
+        pods=tuple(pod_result(outcome, why_apart=reasons) for outcome in one.outcomes),
         refused=refused and pod_result(refused),
         refusal=refusal(refused) if refused and reasons else None,
         replicas=one.replicas,

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from numalign.analysis.alignment import alignment
 from numalign.analysis.alternatives import alternatives
 from numalign.analysis.closeness import rail
 from numalign.analysis.explanation import Explanation, explain_outcome
+from numalign.analysis.holding import holding
 from numalign.analysis.merging import merging
 from numalign.analysis.refusal import refusal
 from numalign.analysis.situation import (
@@ -36,11 +38,12 @@ from numalign.worlds.missing import missing_notices, passing_over
 from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
-    from numalign.analysis.whatif.change import Hardware
+    from numalign.analysis.whatif.change import Hardware, WayOut
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine, NUMANode
     from numalign.model.pod import Pod
+    from numalign.results.admit import PodResult
     from numalign.tasks.requests import WhatIfRequest
     from numalign.tasks.setup import LoadedPods
 
@@ -54,24 +57,43 @@ MAX_NODES = 8
 def with_what_lacks(situation: Situation, outcome: Outcome) -> Iterator[tuple[Hardware, Situation]]:
     """Give the machine what stands in the way, the least first, node by node, at last huge pages on every node.
 
-    There is no such machine where a node in use is asked about, or where no device or huge page stands in the way.
+    For a pod that is admitted the firmware makes fewer NUMA nodes first. There is no such machine where a node in use
+    is asked about, or where no device or huge page stands in the way.
     """
     if situation.there is not None:
         return
     from numalign.sources.machine.changes import Changes, changed
 
     setup = situation.setup
-    lacking = _lacking(outcome, setup.machine)
-    if not lacking:
-        return
-    for hardware in _ways_to_add(setup.machine, lacking):
+    lacking = _outside(outcome) if outcome.admit else _lacking(outcome, setup.machine)
+    fewer = _fewer_nodes(setup.machine) if outcome.admit else ()
+    for hardware in (*fewer, *(_ways_to_add(setup.machine, lacking) if lacking else ())):
+        nps, snc = (next((int(text) for flag, text in hardware if flag == name), None) for name in ("nps", "snc"))
         devices = tuple(text for flag, text in hardware if flag == "device")
         pages = tuple(text for flag, text in hardware if flag == "hugepages")
         try:
-            other, _ = changed(setup.machine, Changes(devices=devices, hugepages=pages))
-        except InputError:  # such as more huge pages than the node has memory
+            other, _ = changed(setup.machine, Changes(devices=devices, hugepages=pages, nps=nps, snc=snc))
+        except InputError:  # such as more huge pages than the node has memory, or no regular machine
             continue
         yield hardware, situation._replace(setup=setup._replace(machine=other))
+
+
+def _fewer_nodes(machine: Machine) -> Iterator[Hardware]:
+    """Let the firmware cut sockets into fewer NUMA nodes, the most first."""
+    now = sum(1 for node in machine.numa_nodes if node.cpus) // max(len(machine.sockets), 1)
+    for count in range(now - 1, 0, -1):
+        yield (("snc" if count == 3 else "nps", str(count)),)
+
+
+def _outside(outcome: Outcome) -> dict[str, int]:
+    """Name the devices of an admitted pod that lie on too many nodes, or where a container has no CPU; with amounts."""
+    node, asked = outcome.before.node, effective(outcome.pod, "limits")
+    names: set[str] = set()
+    for container in outcome.demand.containers:
+        judged = alignment(node, holding(node, outcome.after, outcome.demand.uid, container), container)
+        spread = judged.widest if judged.verdict == "spread" else ()
+        names.update(spread, (part.resource for part in judged.remote))
+    return {name: -(-asked[name] // NANO) for name in sorted(names & asked.keys()) if name in node.device.resources}
 
 
 def _lacking(outcome: Outcome, machine: Machine) -> dict[str, int]:
@@ -249,10 +271,16 @@ def explained_pod(told: Explanation, *, details: bool = False, all_alternatives:
         untied=told.untied,
         doubled=told.doubled,
         no_policy=told.no_policy,
+        least_bad=_least_bad(told.least_bad),
         repair=told.repair,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
     )
+
+
+def _least_bad(change: WayOut | None) -> tuple[WayOut, PodResult] | None:
+    """Give how a pod lies under the setting that is least bad."""
+    return (change, pod_result(change.tried, why_apart=True)) if change is not None and change.tried else None
 
 
 def as_asked(up: LoadedPods, request: WhatIfRequest) -> LoadedPods:

@@ -25,6 +25,10 @@ FIELDS = {
 }
 
 
+FIRMWARE = {"nps": "nodesPerSocket", "snc": "clustersPerSocket"}
+"""Flag -> the key that stands for it in a changed scenario; a recorded one has none of these."""
+
+
 def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[str, Any], int]:
     """Write a change into a scenario; returns it and where the pod now comes up."""
     data = marshal.loads(marshal.dumps(data))  # many times quicker than `copy`
@@ -38,6 +42,9 @@ def with_change(data: dict[str, Any], index: int, change: WayOut) -> tuple[dict[
             value = {name: on == "true" for name, on in value.items()}
         data["kubelet"][FIELDS[flag]] = value
     for flag, text in change.hardware:
+        if flag in FIRMWARE:
+            data[FIRMWARE[flag]] = int(text)
+            continue
         what, _, amount = text.rpartition("=")
         name, _, node = what.partition("@")
         write_hardware(data, flag, name, int(amount), int(node) if node else None)

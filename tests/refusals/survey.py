@@ -25,11 +25,12 @@ from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.render.text.words import why
 from numalign.results.explain import ExplainedPod, reasons_of
+from numalign.sources.machine.changes import Changes, changed
 from numalign.sources.recorded import scenario
 from numalign.tasks.explain import explained_pod, with_what_lacks
 from tests.conformance import cases, find
 from tests.conftest import VECTORS
-from tests.refusals.applied import with_change
+from tests.refusals.applied import FIRMWARE, with_change
 
 FAMILIES = ("e2e", "lifecycle")
 
@@ -200,7 +201,8 @@ def _last_admitted(data: dict[str, Any], place: int) -> bool:
 def last(data: dict[str, Any], place: int) -> Outcome | None:
     """Play a scenario's text; give what becomes of the pod of that step."""
     one = scenario.from_data(data)
-    session: Session = open_session(Setup(one.machine, one.config, "kubelet"))
+    firmware = Changes(nps=data.get(FIRMWARE["nps"]), snc=data.get(FIRMWARE["snc"]))
+    session: Session = open_session(Setup(changed(one.machine, firmware)[0], one.config, "kubelet"))
     uids: dict[str, str] = {}
     for index, step in enumerate(one.steps):
         if step.pod is None and step.op == "remove":

@@ -15,9 +15,9 @@ def main() -> int:
     options = parser.parse_args()
     with Pool(2) as pool:
         found = list(pool.imap(judged, sample(options.count), chunksize=4))
-    wrong = [one for one in found if one.false or one.missed or not one.kinds]
+    wrong = [one for one in found if one.false or one.missed or one.nearer or not one.kinds]
     sys.stdout.writelines(f"{line}\n" for line in (*shares(found), *wrong))
-    return 1 if any(one.false or one.missed for one in found) else 0
+    return 1 if any(one.false or one.missed or one.nearer for one in found) else 0
 
 
 if __name__ == "__main__":

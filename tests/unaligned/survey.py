@@ -26,6 +26,9 @@ from numalign.tasks.explain import with_what_lacks
 from tests.refusals.applied import with_change
 from tests.refusals.survey import last, met, scenarios
 
+SMALL = 40
+"""How many CPUs a small machine has at most."""
+
 MAX_AMOUNTS = 512
 """How many amounts of one request are tried; of more, as many, evenly spread."""
 
@@ -42,6 +45,10 @@ class Judged(NamedTuple):
     """Changes that do not."""
     missed: str
     """Where nothing is said to align it: what does after all."""
+    small: bool
+    """The machine is small enough for brute force to look for what is nearer."""
+    nearer: str
+    """What aligns it and costs less than what is said."""
 
 
 def unaligned(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
@@ -51,9 +58,9 @@ def unaligned(data: dict[str, Any]) -> Iterator[tuple[int, Situation, Outcome]]:
             yield index, situation, outcome
 
 
-def sample(count: int) -> list[tuple[dict[str, Any], int]]:
-    """Choose so many pods, a scenario each, spread evenly over all scenarios that have one."""
-    found = [(data, index) for data in scenarios() for index, _, _ in [*unaligned(data)][:1]]
+def sample(count: int, every: int = 1) -> list[tuple[dict[str, Any], int]]:
+    """Choose so many pods, a scenario each, spread evenly over every so many scenarios."""
+    found = [(data, index) for data in scenarios(every) for index, _, _ in [*unaligned(data)][:1]]
     return found[:: max(len(found) // count, 1)][:count]
 
 
@@ -62,14 +69,18 @@ def judged(one: tuple[dict[str, Any], int]) -> Judged:
     index, situation, outcome = next(each for each in unaligned(data) if each[0] == place)
     told = explain_outcome(situation, outcome, altered=with_what_lacks(situation, outcome)).changes
     here = [way for way in told if not way.hardware]
-    tries = Tries(situation, outcome, ALIGNED)
+    small = situation.setup.machine.cpus.bit_count() <= SMALL
+    found = list(by_force(Tries(situation, outcome, ALIGNED))) if small or not here else []
+    least = min((way.cost for way in here), default=0.0)
     return Judged(
         data["id"],
         index,
         verdict_of(outcome),
         tuple(way.kind for way in told),
         tuple(named(way) for way in told if not _aligns(data, index, way)),
-        "" if here else next((named(way) for way in by_force(tries)), ""),
+        "" if here else next(map(named, found), ""),
+        small,
+        next((named(way) for way in found if here and way.cost < least - 1e-9), ""),
     )
 
 
@@ -142,4 +153,6 @@ def shares(every: Iterable[Judged]) -> Iterator[str]:
     for verdict in ("floating", "spread"):
         some = [one for one in found if one.verdict == verdict]
         yield f"  {sum(one in with_fix for one in some)} of {len(some)} {verdict}"
+    small = [one for one in found if one.small]
+    yield f"{sum(bool(one.nearer) for one in small)} of {len(small)} on small machines have a nearer fix"
     yield f"{sum(len(one.false) for one in found)} false fixes, {sum(bool(one.missed) for one in found)} missed"

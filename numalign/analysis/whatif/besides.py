@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from numalign.analysis.alignment import alignment
+from numalign.analysis.holding import holding
 from numalign.analysis.loose import Loose
 from numalign.analysis.refusal import Refusal, refusal, taken_apart
 from numalign.analysis.settings import POLICY, STRICTEST_FIRST, place_of
@@ -159,6 +161,28 @@ def _refuses(tries: Tries, change: WayOut) -> bool:
         return False
     there, pod = without(session, change.gone), with_amounts(tries.outcome.pod, change.amounts)
     return not admits(there, pod) and not (new and admits(without(there, new), pod))
+
+
+def least_bad(tries: Tries) -> WayOut:
+    """Find the setting under which a pod that nothing aligns lies least apart; no flags: the settings are that."""
+    best = WayOut(aligned=False, tried=tries.outcome)
+    least = apartness(tries.outcome)
+    for flags in tries.settings():
+        session = tries.under(flags)
+        if session is None or newcomers(session, tries.outcome.before) is None:
+            continue
+        tried = admit(session, tries.outcome.pod)
+        if tried.admit and apartness(tried) < least:
+            best, least = best._replace(flags=flags, tried=tried), apartness(tried)
+    return best
+
+
+def apartness(outcome: Outcome) -> tuple[int, int, int]:
+    """Count of an admitted pod the containers that are not aligned, their nodes too many, and what lies elsewhere."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    every = [alignment(node, holding(node, outcome.after, uid, one), one) for one in outcome.demand.containers]
+    apart = [one for one in every if one.aligned is False]
+    return len(apart), sum(one.nodes.bit_count() - one.least for one in apart), sum(len(one.remote) for one in apart)
 
 
 def repair(situation: Situation, outcome: Outcome, refusal: Refusal) -> Repair | None:

@@ -15,7 +15,7 @@ from numalign.render.text.alignment import cause_text
 from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice, change_text, what_text
 from numalign.render.text.details import first_of_all, numbers_text
-from numalign.render.text.reasons import stale_files
+from numalign.render.text.reasons import settings_text, stale_files
 from numalign.render.text.tables import untied_text
 from numalign.render.text.words import reason_text, sentence, why
 from numalign.results.explain import reasons_of
@@ -71,6 +71,12 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
             {"container": one.container, "resource": one.resource, "text": untied_text(one, told.pod.qos)}
             for one in told.untied
         ],
+        "leastBad": told.least_bad
+        and {
+            "settings": dict(told.least_bad[0].flags),
+            "text": ". ".join(settings_text(told.least_bad[0], config)),
+            "notAligned": list(unaligned(*told.least_bad)),
+        },
         "cpusHandedOutTwice": format_set(told.doubled),
         "repair": told.repair
         and {

@@ -222,7 +222,9 @@ def _lower(order: str) -> str:
 
 
 def _hardware(flag: str, text: str) -> str:
-    """Say what the machine would have to have: `RESOURCE[@NODE]=N`, `SIZE[@NODE]=BYTES`."""
+    """Say what the machine would have to have: `RESOURCE[@NODE]=N`, `SIZE[@NODE]=BYTES`; or a count of NUMA nodes."""
+    if flag in ("nps", "snc"):
+        return f"Set the firmware to {text} NUMA node{'s' * (text != '1')} a socket (NPS{text}, or SNC{text} on Intel)"
     what, _, amount = text.rpartition("=")
     name, _, node = what.partition("@")
     where = f"NUMA {node}" if node else "every NUMA node"

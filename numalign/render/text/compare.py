@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.releases.table import head_text
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 from numalign.render.text.admit import hint_text, labels, machine_line, verdict_word
+from numalign.render.text.alignment import reasons as apart
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.words import why
 from numalign.results.compare import ComparedRow
@@ -34,7 +35,7 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     document: list[Block] = [Note(text, "dim") for text in _header(result, origins)]
     document += [Paragraph(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
     document += _legend(rows)
-    document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows)]
+    document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows), *_told(_unaligned(rows), rows)]
     document += [Paragraph(), Title(compare_verdict(result))]
     if len(nodes.machines) > 1:
         document.append(Title(sum_text(most_aligned(nodes), len(nodes.machines))))
@@ -298,6 +299,16 @@ def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
             # Briefly: variants that refuse for the same reason stand together.
             reasons = list(why(one.refusal._replace(also=()))) or [one.refused.message]
             groups.setdefault((f"{one.refused.name}: rejected", *reasons), []).append(one)
+    return groups
+
+
+def _unaligned(rows: Iterable[ComparedRow]) -> _Groups:
+    """Say why variants that admit all pods do not align them."""
+    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
+    for one in rows:
+        texts = tuple(apart(one.pods)) if one.refused is None and one.aligned is False else ()
+        if texts:
+            groups.setdefault(("NOT aligned", *texts), []).append(one)
     return groups
 
 

@@ -15,11 +15,13 @@ from numalign.model.resources import CPU
 from numalign.model.words import few_of, sentence
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
 from numalign.render.text.admit import header, machine_line
+from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import bus_text, cause_text, least_text, nearby_texts, reason_of, together_lines
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, nodes_text
 from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
 from numalign.render.text.hardware import CLOSENESS, pair_text
+from numalign.render.text.reasons import settings_text
 from numalign.render.text.tables import allocated, tables
 from numalign.render.text.words import lines, words
 from numalign.results.explain import reasons_of
@@ -121,6 +123,7 @@ def explanation(
             *_placements(told),
             *below,
             *_unpinned(told),
+            *_least_bad(told, config),
             *better,
             *_closer(told, wide=wide),
         ]
@@ -138,6 +141,18 @@ def explanation(
         *changes_lines(config, told, advice, found.steps, wide=wide),
         *(Paragraph(text, 2) for text in plugins_to_mend(told)),
     ]
+
+
+def _least_bad(told: ExplainedPod, config: KubeletConfig) -> Iterator[Block]:
+    """Say that nothing aligns a pod on this machine, and what comes nearest to it."""
+    if told.least_bad is None:
+        return
+    change, then = told.least_bad
+    yield Paragraph()
+    yield Title("No setting aligns the pod on this machine.", 2)
+    yield Paragraph(f"Least bad (tested): {'. '.join(settings_text(change, config)) or 'the settings of now'}.", 2)
+    if change.flags:
+        yield from (Paragraph(text, 4) for text in unaligned(change, then))
 
 
 def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Told]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.text.amounts import MAX_IDS_NAMED, amount_of, listed, nodes_count, nodes_text
 
@@ -28,22 +29,38 @@ def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Ite
         return
     if found.nodes is None:
         yield from ["The kubelet chose no NUMA nodes"] * (found.policy != "none")
+        yield from filter(None, [_one_side(container)])
         return
     several = found.nodes & (found.nodes - 1)
     any_of = several and container.alignment.remote and not (found.outside or found.first or found.by_socket)
     chose = f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}"
-    lets = f"{found.policy} lets each resource come from any of these" if any_of else ""
+    lets = _one_side(container) or f"{found.policy} lets each resource come from any of these" if any_of else ""
     why = [f"The pod requests {_amounts(found.why.large)}"] if found.why.large else []
     why += _why_chosen(found.why, container.alignment.least)
-    yield f"{chose}, and {lets}" if lets and not why else chose
+    short = lets and not why and not _one_side(container)
+    yield f"{chose}, and {lets}" if short else chose
     yield from why
-    yield from [lets] * bool(lets and why)
+    yield from [lets] * bool(lets and not short)
     if found.outside:
         yield from _outside(found, container, newcomers)
     elif found.first:
         yield from _first(found.first)
     if found.by_socket:
         yield "align-by-socket takes CPUs of the whole socket"
+
+
+def _one_side(container: ContainerResult) -> str:
+    """Say what needs several nodes, where the CPUs need fewer and all come from fewer; empty: they do not."""
+    judged = container.alignment
+    cpus = judged.places.get(CPU, 0)
+    counts = {name: len(ids) for name, ids in container.devices.items() if name in judged.widest}
+    if CPU in judged.widest or len(counts) < len(judged.widest) or not 0 < cpus.bit_count() < judged.least:
+        return ""
+    need = "needs" if list(counts.values()) == [1] else "need"
+    wide = listed([amount_of(name, count) for name, count in counts.items()])
+    own = len(container.cpu_ids)
+    fit = f"{own} CPU{'s fit' if own > 1 else ' fits'} on {cpus.bit_count()}"
+    return f"{wide} {need} {nodes_count(judged.least)}. {fit}, so the kubelet took all CPUs from {nodes_text(cpus)}"
 
 
 def _outside(found: Apart, container: ContainerResult, newcomers: Sequence[str]) -> Iterator[str]:
