@@ -44,9 +44,10 @@ lint: $(STAMP)
 
 site: $(STAMP)
 	$(BIN)/python -m manual docs
-	$(BIN)/zensical build --clean --strict
+	$(BIN)/python -m manual.site site
 	$(BIN)/python -m manual.playground site
 	$(BIN)/python -m manual.links site
+	$(BIN)/python -m manual.weight site
 
 # Needs a Chromium; where there is none it says so, and nothing is tried.
 site-check: site

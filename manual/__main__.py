@@ -9,15 +9,20 @@ from typing import Final
 
 from manual.fields import fields
 from manual.glossary import glossary
+from manual.issues import page as issues
 from manual.markdown import reference
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": reference,
     "json-fields.md": fields,
     "glossary.md": glossary,
+    "issues.md": issues,
 }
 """Page -> what writes it."""
 
+HEAD: Final = "---\nmade: true\n---\n\n"
+"""Tells the theme that there is nothing to edit."""
+
 if __name__ == "__main__":
     for name, write in PAGES.items():
-        (Path(sys.argv[1]) / name).write_text(write(), encoding="utf-8")
+        (Path(sys.argv[1]) / name).write_text(HEAD + write(), encoding="utf-8")

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-_BASE = "http://site/"
+from manual.site import addresses
+from numalign.version import ADDRESS
+
+_HERE = "http://site"
 _ATTRIBUTES = ("href", "src", "data-src", "poster")
 
 
@@ -48,8 +51,9 @@ def read(text: str) -> Links:
     return Links(frozenset(reader.anchors), tuple(reader.targets))
 
 
-def problems(site: Path) -> Iterator[str]:
-    """Tell every link that leads nowhere, as `page:line: what`."""
+def problems(site: Path, address: str = ADDRESS) -> Iterator[str]:
+    """Tell every link that leads nowhere, as `page:line: what`; the site is below its address's path."""
+    root = urlsplit(addresses(address).get("SITE_ADDRESS", "/")).path
     pages = {
         str(path.relative_to(site)): read(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))
     }
@@ -57,20 +61,20 @@ def problems(site: Path) -> Iterator[str]:
         yield f"{site}: no page"
     for name, page in pages.items():
         for line, target in page.targets:
-            wrong = _wrong(site, pages, name, target)
+            wrong = _wrong(site, pages, root, name, target)
             if wrong:
                 yield f"{name}:{line}: {target}: {wrong}"
 
 
-def _wrong(site: Path, pages: Mapping[str, Links], page: str, target: str) -> str | None:
+def _wrong(site: Path, pages: Mapping[str, Links], root: str, page: str, target: str) -> str | None:
     """Tell what is wrong with a link of a page; None: nothing."""
     if target.startswith(("data:", "javascript:", "mailto:")):
         return None
-    parts = urlsplit(urljoin(f"{_BASE}{page}", target.strip()))
+    parts = urlsplit(urljoin(f"{_HERE}{root}{page}", target.strip()))
     if parts.netloc != "site":
         well = parts.scheme in ("http", "https") and "." in parts.netloc and not set(target) & set(' <>"')
         return None if well else "no address"
-    file = unquote(parts.path).lstrip("/")
+    file = unquote(parts.path).removeprefix(root).lstrip("/")
     if (site / file).is_dir():
         file = f"{file.rstrip('/')}/index.html".lstrip("/")
     if not (site / file).is_file():

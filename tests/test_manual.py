@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from manual import links, man, markdown
 from manual.__main__ import PAGES as MADE
 from manual.pages import Page, kubectl, numalign, walk
 from numalign.cli.root import COMMANDS
-from tests import documents
 from tests.cli.running import ROOT
 
 PAGES = [*walk(numalign()), *walk(kubectl())]
@@ -107,7 +107,7 @@ def test_every_page_of_the_docs_is_reached_from_the_site_s_menu() -> None:
         values = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
         return {name for value in values for name in named(value)}
 
-    menu = named(documents.one((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    menu = named(yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["nav"])
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
 
     assert pages | set(MADE) == menu

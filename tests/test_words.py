@@ -22,6 +22,8 @@ from tests.cli.running import ROOT, in_process
 WORDS = tomllib.loads((ROOT / "tests" / "words.toml").read_text(encoding="utf-8"))
 ALLOWED = ROOT / "tests" / "words_allowed.toml"
 LIMITS, RETIRED = WORDS["limits"], WORDS["retired"]
+LISTS = ("glossary.md", "issues.md")
+"""Pages of words and of answers, which other tests look at."""
 PATTERN = re.compile("|".join(f"(?:{each})" for each in RETIRED["patterns"]), re.I)
 BARE = re.compile(RETIRED["bare"])
 COMMAND = re.compile(r"\s*(\$ )?(numalign|kubectl|[A-Z_]+=\S+) |\s*--\S")
@@ -52,7 +54,7 @@ def documents() -> dict[str, str]:
     newest = re.search(r"^## .*?(?=^## |\Z)", changes, re.M | re.S)
     assert newest is not None
     written = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    made = {f"docs/{name}": write() for name, write in MADE.items() if name != "glossary.md"}
+    made = {f"docs/{name}": write() for name, write in MADE.items() if name not in LISTS}
     return written | made | {"CHANGELOG.md": newest[0]}
 
 

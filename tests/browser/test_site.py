@@ -24,35 +24,16 @@ from manual.playground import examples, link, question_of
 from tests.browser.server import Site
 from tests.cli.running import ROOT
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: `make site-check` does")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the accessibility checker is not installed")
 
 pytestmark = pytest.mark.site
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 PATIENCE = 180_000
 """Milliseconds: a loaded machine compiles Python slowly."""
 STATE = "document.documentElement.dataset.state"
 OLD_LINK = "#1.q1ZKzs_NTcxLUbJSSkzJzSxR0lEqyAfxgIzcxOSMzLxUICctM720KFXXECiYlpOYXqxkVV2ro1ScWgJkRcfWAgA"
 ISSUES = tomllib.loads((ROOT / "tests/cli/public_issues.toml").read_text(encoding="utf-8"))["issue"]
 FOLDER = ROOT / "tests/cli/public_issues"
-
-
-@pytest.fixture(scope="session")
-def site() -> Iterator[Site]:
-    server = Site(ROOT / "site")
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tool:
-        found = tool.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield found
-        found.close()
 
 
 @pytest.fixture
