@@ -38,8 +38,9 @@ def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequen
     else:
         head, why = f"{told.pod.name}: {said[0].verdict}", [*why, said[0].kubelet]
     asked = told.matrices[-1] if told.matrices and not told.pod.admitted else None
-    fix = [f"fix: {said[0].fix}"] * bool(said[0].fix)
     drawn = len(scenes) > 1  # else nothing was tried, as where the manifest keeps CPUs from being pinned
+    first = fix_text(told, result.setup.config, 0) if drawn else said[0].fix
+    fix = [f"fix: {first}"] * bool(first)
     why = [text for text in (*why, *(() if drawn else fix)) if text]
     between = [*fix, *flags[place][:1], *_aligns(told, result.setup.config, flags[place])] if drawn else ()
     return draw_scenes(scenes, Said(state_of(told.pod), head, why, asked), between)

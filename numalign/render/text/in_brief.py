@@ -63,7 +63,7 @@ def briefs(pod: PodResult, told: ExplainedPod | None, setup: Setup) -> Iterator[
     for one in pod.containers:
         if one.aligned is False:
             title, verdict = (MISSING, "incomplete") if one.missing else (NOT_ALIGNED, one.alignment.verdict)
-            fix = _fix(told, config) or _naming(one.missing, setup.machine) or _pinning(told, one.name)
+            fix = _pinning(told, one.name) or _fix(told, config) or _naming(one.missing, setup.machine)
             why = reason_of(one, pod.qos)
             yield Brief(title, one.name, f"NOT aligned ({verdict})", why=why, fix=fix)
 

@@ -264,7 +264,7 @@ def test_a_container_that_is_not_pinned_is_told_at_what_keeps_it_so() -> None:
         pytest.param(
             {"nvidia.com/gpu": 1}, "edge-1s", "nvidia.com/gpu: 1", "This machine has no nvidia.com/gpu", id="missing"
         ),
-        pytest.param({"nvidia.com/gpu": 8}, "hgx-h100", "nvidia.com/gpu: 8", "NOT aligned (spread)", id="spread"),
+        pytest.param({"nvidia.com/gpu": 8}, "hgx-h100", "cpu: 4", "NOT aligned (spread)", id="spread, mended by CPUs"),
         pytest.param(
             {"cpu": "1500m", "nvidia.com/gpu": 1}, "hgx-h100", "cpu: 1500m", "NOT aligned (floating)", id="floating"
         ),

@@ -367,8 +367,8 @@ def test_a_long_word_of_a_table_may_break() -> None:
     assert "nvidia.<wbr>com/<wbr>gpu" in page
 
 
-def test_a_fix_of_the_manifest_is_named_where_no_machine_shows_it() -> None:
+def test_a_fix_of_the_manifest_is_drawn_as_it_was_tested() -> None:
     text = said(picture_of("explain", "docs/examples/mesh.yaml", "-m", "hgx-h100", "--policy", "restricted"))
-    assert "fix: annotate the pod with" in text
-    assert "with the fix" not in text
+    assert "fix: Request 2 CPUs (now 100m) in container istio-proxy" in text
+    assert "with the fix" in text
     assert "the CPUs of its container are not pinned" in text
