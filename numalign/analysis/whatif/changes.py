@@ -98,12 +98,13 @@ def _candidates(tries: Tries, others: Machines) -> list[WayOut]:
     found = _without_rivals(found)
     if not any(change.keeps_devices for change in found):
         found += _combinations(tries, found)
-    elif not (_asks_devices(tries.outcome) or any(change.keeps_memory for change in found)):
-        found += [change for change in _combinations(tries, ()) if change.keeps_memory]
     elif not any(change.amounts for change in found if change.keeps_devices and all(change.amounts.values())):
         moving = any(change.pods for change in found)
         cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
         found += [change for change in cutting if _worth_telling(change, found)]
+    if found and not (_asks_devices(tries.outcome) or any(change.keeps_memory for change in found)):
+        keeping = [change for change in two_settings(tries) if change.keeps_memory]
+        found += sorted(keeping, key=lambda change: change.cost)[:1]
     return _without_large_raises(found) or leaning
 
 

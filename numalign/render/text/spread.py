@@ -29,7 +29,6 @@ def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Ite
         return
     if found.nodes is None:
         yield from ["The kubelet chose no NUMA nodes"] * (found.policy != "none")
-        yield from filter(None, [_one_side(container)])
         return
     several = found.nodes & (found.nodes - 1)
     any_of = several and container.alignment.remote and not (found.outside or found.first or found.by_socket)

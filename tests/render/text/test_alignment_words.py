@@ -178,8 +178,8 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose NUMA 0 for the "
-                    "whole pod. NUMA 0 has too little cpu, even on an empty node: the rest comes from NUMA 1."
+                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose NUMA 0. "
+                    "NUMA 0 has too little cpu, even on an empty node: the rest comes from NUMA 1."
                 )
             ],
             id="two devices are named one by one",

@@ -203,7 +203,7 @@ from tests.render.text.support import explained, recorded
         pytest.param(
             "lifecycle-d-00153",
             5,
-            [("1. Request 15 CPUs (now 4) in container c0 (a core has 1 CPU here): admitted, NOT aligned")],
+            [("2. Request 15 CPUs (now 4) in container c0 (a core has 1 CPU here): admitted, NOT aligned")],
             id="to ask for more is said, and that an odd number is whole cores",
         ),
         pytest.param(
