@@ -20,13 +20,13 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from manual import bridge
+from manual import bridge, issues
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import known_kubelets
 from numalign.sources.machine import bundled
@@ -62,7 +62,7 @@ def lists() -> dict[str, Any]:
     """Give what can be chosen: machines, releases, examples."""
     machines = [{"name": name, "description": bundled.description(name)} for name in bundled.names()]
     versions = [version_text(one.version) for one in reversed(known_kubelets())]
-    return {"machines": machines, "versions": versions, "examples": examples()}
+    return {"machines": machines, "versions": versions, "examples": [*examples(), *public_issues()]}
 
 
 def examples() -> list[dict[str, Any]]:
@@ -75,6 +75,14 @@ def examples() -> list[dict[str, Any]]:
             if name and "\n" not in name:
                 question[key] = (ROOT / name).read_text(encoding="utf-8")
     return list(found)
+
+
+def public_issues() -> Iterator[dict[str, Any]]:
+    """Give the public issues that the page can ask, as examples."""
+    for issue in issues.issues():
+        question = question_of(issues.words(issue["command"]))
+        if question:
+            yield {"title": f"{issue['issues']}: {issue['about']}", "question": question}
 
 
 def question_of(words: Sequence[str], folder: Path = ROOT) -> bridge.Question | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import pytest
 
 from manual import bridge
-from manual.playground import examples, link, question_of
+from manual.playground import link, lists
 from tests.browser.server import Site
 from tests.cli.running import ROOT
 
@@ -32,8 +31,6 @@ PATIENCE = 180_000
 """Milliseconds: a loaded machine compiles Python slowly."""
 STATE = "document.documentElement.dataset.state"
 OLD_LINK = "#1.q1ZKzs_NTcxLUbJSSkzJzSxR0lEqyAfxgIzcxOSMzLxUICctM720KFXXECiYlpOYXqxkVV2ro1ScWgJkRcfWAgA"
-ISSUES = tomllib.loads((ROOT / "tests/cli/public_issues.toml").read_text(encoding="utf-8"))["issue"]
-FOLDER = ROOT / "tests/cli/public_issues"
 
 
 @pytest.fixture
@@ -91,12 +88,7 @@ def on_the_command_line(question: bridge.Question, folder: Path) -> tuple[str, s
     return run.stdout, run.stderr
 
 
-QUESTIONS = [(one["title"], one["question"]) for one in examples()]
-QUESTIONS += [
-    (f"{one['issues']}: {one['about']}", question)
-    for one in ISSUES
-    if (question := question_of(one["command"].split(), FOLDER)) is not None
-]
+QUESTIONS = [(one["title"], one["question"]) for one in lists()["examples"]]
 
 
 def test_twenty_questions_are_asked() -> None:
@@ -176,6 +168,7 @@ HOSTILE = [
 
 
 def test_a_hostile_link_harms_nobody(page: Any, site: Site) -> None:
+    site.sent.clear()
     visit(page, site, HOSTILE[-1])
     for hash_ in HOSTILE:
         page.evaluate("(hash) => { location.hash = hash }", hash_)
