@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+from numalign.model.cpuset import parse
 from tests.lab import processes
 from tests.lab.pods import GROUPS, PCI, Running
+
+SECONDS = 30
+"""How long an interrupt may take to move: it does with the next one, which the driver's watchdog asks for."""
 
 
 def pages(pod: Running, value: str) -> None:
@@ -58,14 +63,22 @@ def idle(pod: Running, _value: str) -> None:
 
 
 def interrupts(pod: Running, value: str) -> None:
-    """Let other CPUs handle the interrupts of its network card."""
+    """Let other CPUs handle the interrupts of its network card; they move when the interface comes up again."""
     for card in pod.cards:
         (interface,) = (PCI / card / "net").iterdir()
         _link(interface.name, "up")  # only then they have a place in /proc
-        for number in (PCI / card / "msi_irqs").iterdir():
-            Path(f"/proc/irq/{number.name}/smp_affinity_list").write_text(value)
+        places = [Path("/proc/irq") / number.name for number in (PCI / card / "msi_irqs").iterdir()]
+        for place in places:
+            (place / "smp_affinity_list").write_text(value)
         _link(interface.name, "down")
         _link(interface.name, "up")
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until and any(_handled(place) & ~parse(value) for place in places):
+            time.sleep(0.5)
+
+
+def _handled(place: Path) -> int:
+    return parse((place / "effective_affinity_list").read_text().strip())
 
 
 def renumber(pod: Running, value: str) -> None:
