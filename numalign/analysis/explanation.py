@@ -173,7 +173,7 @@ def explain_outcome(
         tries = Tries(situation, outcome, ALIGNED)
         apart = verdict_of(outcome) in ("spread", "floating")
         better = changes(tries, others, known=known, altered=altered) if apart else ()
-        stuck = apart and all(change.machine or change.hardware for change in better)
+        stuck = apart and all(one.machine or one.hardware or 0 in one.amounts.values() for one in better)
         return Explanation(
             outcome=outcome,
             decisions=asked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -224,3 +225,36 @@ def test_a_comparison_tells_that_the_kubelet_crashes(command: tuple[str, ...]) -
 
     assert done.status in (0, 1)
     assert any(text in done.out for text in ("The kubelet crashes over this", "would crash"))
+
+
+FAR = ("--machine", "sockets=2,coresPerNumaNode=1,memoryPerNumaNode=16Gi", "--device", "example.com/fpga@0=1")
+
+
+def test_where_no_setting_aligns_a_pod_it_says_so_and_what_is_least_bad(tmp_path: Path) -> None:
+    """The only CPU beside the device is reserved. Every setting, and each two together, are tried here."""
+    limits = {"cpu": "1", "memory": "1Gi", "example.com/fpga": "1"}
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"limits": limits}}]}
+    pod = tmp_path / "pod.json"
+    pod.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "far"}, "spec": spec}))
+    place = (*FAR, "--reserved-cpus", "0")
+
+    done = in_process("explain", pod, *place, "--policy", "best-effort")
+    assert "No setting aligns the pod on this machine." in done.out
+    assert "Least bad (tested): the settings of now." in done.out
+    assert "Remove example.com/fpga: aligned on NUMA 1" in done.out
+    least = in_process("explain", pod, *place, "--policy", "best-effort", "-o", "json").json["pods"][0]["leastBad"]
+    assert least["settings"] == {}
+
+    singles = [
+        *(("--policy", policy) for policy in ("none", "restricted", "single-numa-node")),
+        ("--scope", "pod"),
+        ("--cpu-manager-policy", "none"),
+        ("--topology-manager-policy-options", "prefer-closest-numa-nodes=true"),
+        *(("--cpu-manager-policy-options", f"{name}=true") for name in ("full-pcpus-only", "strict-cpu-reservation")),
+        ("--memory-manager-policy", "Static", "--kube-reserved", "memory=1Gi", "--reserved-memory", "0:memory=1Gi"),
+    ]
+    for one, other in itertools.combinations([(), *singles], 2):
+        policy = () if "--policy" in (*one, *other) else ("--policy", "best-effort")
+        answer = in_process("admit", pod, *place, *policy, *one, *other, "-o", "json")
+        pods = answer.json["pods"] if answer.status in (0, 1) else []
+        assert not [each for each in pods if each["admit"] and each["verdict"] == "aligned"], (one, other)
