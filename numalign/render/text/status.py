@@ -37,8 +37,10 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
         parts.append(Table(COLUMNS, tuple(rows)))
     apart = [pod for pod in result.pods if any(one.alignment.verdict == "spread" for one in pod.containers)]
     if apart:
-        said = f"{len(apart)} pods are" if len(apart) > 1 else "1 pod is"
-        how = f"numalign explain with the pod's manifest, the same --node and --without {apart[0].full_name}"
+        said, name = f"{len(apart)} pods are", "its name"
+        if len(apart) == 1:
+            said, name = "1 pod is", apart[0].full_name
+        how = f"numalign explain with a pod's manifest, the same --node and --without {name}"
         parts.append(Paragraph(f"{said} spread. For fixes, run {how}."))
     parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
