@@ -33,7 +33,7 @@ SEED ?= 0
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz.farm --seconds $(SECONDS_TO_RUN) --jobs $(JOBS) --seed $(SEED)
 
-# Guests with several NUMA nodes: as root, with QEMU. make lab SHAPES=two-nodes KEEP=/tmp/lab
+# Guests with several NUMA nodes: as root, with QEMU. make lab SHAPES=two-nodes KEEP=DIR
 lab: $(STAMP)
 	$(BIN)/python -m tests.lab $(SHAPES) $(if $(KEEP),--keep $(KEEP))
 
