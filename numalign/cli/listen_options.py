@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
@@ -88,6 +87,8 @@ def _address(listen: str) -> tuple[str, int]:
 
 
 def _is_loopback(host: str) -> bool:
+    import ipaddress  # slow to import, and few runs of `verify` listen
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

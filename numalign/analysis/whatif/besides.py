@@ -166,18 +166,18 @@ def _refuses(tries: Tries, change: WayOut) -> bool:
 def least_bad(tries: Tries) -> WayOut:
     """Find the setting under which a pod that nothing aligns lies least apart; no flags: the settings are that."""
     best = WayOut(aligned=False, tried=tries.outcome)
-    least = apartness(tries.outcome)
+    least = _apartness(tries.outcome)
     for flags in tries.settings():
         session = tries.under(flags)
         if session is None or newcomers(session, tries.outcome.before) is None:
             continue
         tried = admit(session, tries.outcome.pod)
-        if tried.admit and apartness(tried) < least:
-            best, least = best._replace(flags=flags, tried=tried), apartness(tried)
+        if tried.admit and _apartness(tried) < least:
+            best, least = best._replace(flags=flags, tried=tried), _apartness(tried)
     return best
 
 
-def apartness(outcome: Outcome) -> tuple[int, int, int]:
+def _apartness(outcome: Outcome) -> tuple[int, int, int]:
     """Count of an admitted pod the containers that are not aligned, their nodes too many, and what lies elsewhere."""
     node, uid = outcome.before.node, outcome.demand.uid
     every = [alignment(node, holding(node, outcome.after, uid, one), one) for one in outcome.demand.containers]

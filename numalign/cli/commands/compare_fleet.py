@@ -152,15 +152,14 @@ def _part(faces: Sequence[Face], question: NodeQuestion) -> Part:
     """Answer for one node, in whatever process; as a function of a module others find it."""
     answer = ask_node(question)
     data = "data" in faces
+    compared = answer.result if isinstance(answer.result, CompareResult) else None
     return Part(
         data=_data(answer) if data else None,
         document=() if data else _document(answer, wide="wide" in faces),
         admits=answer.admits,
-        aligned=frozenset(row.aligned for row in answer.result.rows if row.admit)
-        if isinstance(answer.result, CompareResult)
-        else frozenset(),
+        aligned=frozenset(row.aligned for row in (compared.rows if compared else ()) if row.admit),
         notices=answer.notices,
-        sums=compare.most_aligned(answer.result) if isinstance(answer.result, CompareResult) else {},
+        sums=compare.most_aligned(compared) if compared else {},
     )
 
 
