@@ -85,13 +85,8 @@ def public_issues() -> Iterator[dict[str, Any]]:
             yield {"title": f"{issue['issues']}: {issue['about']}", "question": question}
 
 
-def question_of(words: Sequence[str], folder: Path = ROOT) -> bridge.Question | None:
-    """Read a command line as a question of the playground; None: the page cannot ask it.
-
-    Args:
-        words: what follows `numalign`.
-        folder: where the files are that it names.
-    """
+def question_of(words: Sequence[str]) -> bridge.Question | None:
+    """Read what follows `numalign` on a command line as a question of the playground; None: the page cannot ask it."""
     command = " ".join(words[: 2 if words[0] == "config" else 1])
     if command not in bridge.COMMANDS:
         return None
@@ -112,8 +107,8 @@ def question_of(words: Sequence[str], folder: Path = ROOT) -> bridge.Question | 
             question["sets"].append(value)
         elif key == "machine" and (value in bundled.names() or "=" in value):
             question["machine"] = value
-        elif key in ("pod", "kubelet", "beside", "machine") and key not in question and (folder / value).is_file():
-            question["machineText" if key == "machine" else key] = (folder / value).read_text(encoding="utf-8")
+        elif key in ("pod", "kubelet", "beside", "machine") and key not in question and (ROOT / value).is_file():
+            question["machineText" if key == "machine" else key] = (ROOT / value).read_text(encoding="utf-8")
         else:
             return None
     return question if question.get("machine") or question.get("machineText") or command == "lint" else None

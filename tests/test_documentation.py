@@ -35,7 +35,7 @@ def test_a_command_of_the_page_is_the_one_of_the_test() -> None:
 
 
 def test_most_public_issues_open_in_the_playground() -> None:
-    asked = [issue for issue in ISSUES if question_of(issues.words(issue["command"]), ROOT)]
+    asked = [issue for issue in ISSUES if question_of(issues.words(issue["command"]))]
     assert len(asked) >= 15
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
-from tests.cli.running import ROOT, in_process
+from manual.issues import issues, words
+from tests.cli.running import in_process
 
-TABLE = ROOT / "tests/cli/public_issues.toml"
-FOLDER = (ROOT / "tests/cli/public_issues").relative_to(ROOT)
-ISSUES = tomllib.loads(TABLE.read_text(encoding="utf-8"))["issue"]
+ISSUES = issues()
 
 
 @pytest.mark.parametrize("issue", ISSUES, ids=[f"{one['issues']}: {one['about']}" for one in ISSUES])
 def test_what_the_thread_found(issue: dict[str, object]) -> None:
-    files = {path.name for path in (ROOT / FOLDER).iterdir()}
-    words = str(issue["command"]).split()
-    done = in_process(*[str(FOLDER / word) if word in files else word for word in words])
+    done = in_process(*words(str(issue["command"])))
     assert done.status == issue["status"], done.err
     says = issue["says"]
     assert isinstance(says, list)
