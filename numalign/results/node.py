@@ -80,6 +80,8 @@ class StatusResult(NamedTuple):
 
     setup: Setup
     origin: str
+    node: str
+    """What `--node` calls it."""
     exclusive_cpus: bool
     """Whether the CPU manager gives out CPUs at all."""
     shared_pool: int

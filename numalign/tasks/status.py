@@ -107,6 +107,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
     return StatusResult(
         setup=on.setup,
         origin=on.origin,
+        node=request.source,
         exclusive_cpus=there.node.cpu.static,
         shared_pool=there.state.cpu.default,
         reserved_cpus=there.node.cpu.reserved,

@@ -388,3 +388,11 @@ def test_who_sits_where_is_drawn(machine: str, kubelet: Path) -> None:
     assert "pods admitted" not in picture.out
     assert page.out.startswith("<!DOCTYPE html>")
     assert "restart would succeed" in page.out
+
+
+def test_pods_that_are_spread_say_on_which_nodes_and_where_their_fixes_are() -> None:
+    node = "tests/live/rt-3n-memless-besteffort/end.snapshot.tar.xz"
+    done = in_process("status", "--node", node)
+    assert "no: spread, NUMA 0,3" in done.out
+    advice = f"3 pods are spread. For fixes, run numalign explain with a pod's manifest, --node {node} and"
+    assert f"{advice} --without its name." in " ".join(done.out.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from numalign.analysis.node.finding import drain_and_delete
@@ -40,7 +41,7 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
         said, name = f"{len(apart)} pods are", "its name"
         if len(apart) == 1:
             said, name = "1 pod is", apart[0].full_name
-        how = f"numalign explain with a pod's manifest, the same --node and --without {name}"
+        how = f"numalign explain with a pod's manifest, --node {quote(result.node)} and --without {name}"
         parts.append(Paragraph(f"{said} spread. For fixes, run {how}."))
     parts += [Paragraph(text) for pod in result.pods for text in _claims(pod)]
     if result.others:
