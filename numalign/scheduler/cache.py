@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
+from typing import TypeVar
 
 from numalign.scheduler import fingerprint, preemption
 from numalign.scheduler.config import CacheConfig
@@ -11,6 +12,9 @@ from numalign.scheduler.placement import ContainerId
 from numalign.scheduler.record import Belief, Describes, PodEntry
 from numalign.scheduler.request import PodRequest, effective, exclusive_containers
 from numalign.scheduler.resources import Amounts
+
+Key = TypeVar("Key", bound=Hashable)
+"""What pods are known by."""
 
 
 def read_cache(config: CacheConfig, belief: Belief) -> tuple[Copy | None, bool]:
@@ -83,8 +87,7 @@ def resync(
     Args:
         config: the settings.
         belief: of the node.
-        describes: whether the published object's fingerprint is that of the pods that count; `describes_pods` by the
-            fingerprint itself.
+        describes: whether the published object's fingerprint is that of the pods that count (`describes_pods`).
         pods: gives the pods that the scheduler sees bound to the node.
     """
     copy = belief.published
@@ -100,21 +103,27 @@ def resync(
     return accept(copy, pods) if describes(only_exclusive) else belief
 
 
-def describes_pods(config: CacheConfig, copy: Copy, pods: Iterable[PodEntry], only_exclusive: bool) -> bool:
-    """Tell whether an object's fingerprint is that of the pods which count (3.4)."""
-    counted = [pod for pod in pods if _counts(config, pod)]
-    said = fingerprint.published(copy.layout.nrt).text
-    if not counted or not said:
-        return False
-    if only_exclusive:
-        # One exclusive container makes a pod count, with preemption and without (P-5).
-        counted = [pod for pod in counted if exclusive_containers(pod.request, copy.layout.listed)]
-    return fingerprint.check_fingerprint(said, [(pod.pod.namespace, pod.pod.name) for pod in counted]) == "match"
+def describes_pods(
+    config: CacheConfig,
+    answered: frozenset[Key],
+    running: Callable[[Key], bool],
+    exclusive: Callable[[Key], bool],
+    says: Callable[[frozenset[Key]], bool],
+    only_exclusive: bool,
+) -> bool:
+    """Tell whether an object's fingerprint is that of the pods which count (3.4).
 
-
-def _counts(config: CacheConfig, pod: PodEntry) -> bool:
-    """Tell whether a pod counts for the fingerprint (3.4)."""
-    return pod.phase == "Running" if config.informer == "Shared" else pod.phase != "Pending"
+    Args:
+        config: the settings.
+        answered: the pods that the scheduler sees bound to the node and no longer pending.
+        running: tells which of them run.
+        exclusive: tells which of them have a container with something of its own; one makes a pod count, with
+            preemption and without (P-5).
+        says: tells whether the fingerprint is that of just these pods.
+        only_exclusive: only those count.
+    """
+    counted = frozenset(filter(running, answered)) if config.informer == "Shared" else answered
+    return bool(counted) and says(frozenset(filter(exclusive, counted)) if only_exclusive else counted)
 
 
 def accept(copy: Copy | None, pods: Callable[[], Collection[PodEntry]] = tuple) -> Belief:

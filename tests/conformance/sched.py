@@ -12,12 +12,13 @@ from numalign.model.apiserver import amount
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, canonical
-from numalign.scheduler.config import Kind, SchedulerConfig
+from numalign.scheduler import cache, fingerprint
+from numalign.scheduler.config import CacheConfig, Kind, SchedulerConfig
 from numalign.scheduler.kai.topology import Around
-from numalign.scheduler.nrt.copy import copy_of
+from numalign.scheduler.nrt.copy import Copy, copy_of
 from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, Zone, ZoneResource
-from numalign.scheduler.record import Belief, Scheduler
-from numalign.scheduler.request import ContainerRequest, PodRequest, read_request
+from numalign.scheduler.record import Belief, PodEntry, Scheduler
+from numalign.scheduler.request import ContainerRequest, PodRequest, exclusive_containers, read_request
 from numalign.scheduler.schedulers import SCHEDULERS
 from numalign.scheduler.score import Strategy
 from numalign.scheduler.verdict import Verdict
@@ -129,6 +130,20 @@ def said_numa_nodes(zones: Iterable[NUMAZone], expected: Any) -> list[dict[str, 
 
 def zones_available(found: NodeResourceTopology) -> list[dict[str, int]]:
     return [{name: one.available or 0 for name, one in zone.resources.items()} for zone in found.zones]
+
+
+def described(config: CacheConfig, copy: Copy, pods: Iterable[PodEntry], only_exclusive: bool) -> bool:
+    """Tell whether an object describes pods, by its fingerprint."""
+    text = fingerprint.published(copy.layout.nrt).text
+    known = {(one.pod.namespace, one.pod.name): one for one in pods if one.phase != "Pending"}
+    return cache.describes_pods(
+        config,
+        frozenset(known),
+        running=lambda pod: known[pod].phase == "Running",
+        exclusive=lambda pod: bool(exclusive_containers(known[pod].request, copy.layout.listed)),
+        says=lambda some: fingerprint.check_fingerprint(text, some) == "match",
+        only_exclusive=only_exclusive,
+    )
 
 
 def scored(

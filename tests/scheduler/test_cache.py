@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
-from hypothesis import given
 
 from numalign.scheduler import cache
 from numalign.scheduler.config import CacheConfig, ForeignPods
@@ -14,9 +14,8 @@ from numalign.scheduler.nrt.copy import Copy, copy_of
 from numalign.scheduler.nrt.value import FINGERPRINT, FINGERPRINT_METHOD, NodeResourceTopology
 from numalign.scheduler.record import Belief, PodEntry, entry_of
 from numalign.scheduler.request import PodRequest
-from tests.conformance.sched import amounts, zones_available
+from tests.conformance.sched import amounts, described, zones_available
 from tests.conformance.sched import pod as read
-from tests.dice import Dice, rolled
 from tests.scheduler.make import asking, cpus, object_of, pod, zone
 
 OVER = CacheConfig("over_reserve")
@@ -51,7 +50,7 @@ def doubted() -> Belief:
 def accepts(config: CacheConfig, belief: Belief, found: Copy, pods: Sequence[PodEntry]) -> bool:
     """Publish an object, let a resync period end, and tell whether the cache took the object over."""
     told = cache.published(config, belief, found)
-    after = cache.resync(config, told, lambda only: cache.describes_pods(config, found, pods, only), lambda: pods)
+    after = cache.resync(config, told, partial(described, config, found, pods), lambda: pods)
     assert after in (told, cache.accept(found, lambda: pods))
     return after.accepted is found
 
@@ -132,17 +131,3 @@ def test_discard_reserved_trusts_nothing_between_reservation_and_binding() -> No
 
 def test_a_machine_without_an_object_passes() -> None:
     assert cache.read_cache(OVER, cache.accept(None)) == (None, True)
-
-
-def some_pods(dice: Dice) -> tuple[list[int], list[int]]:
-    return dice.several(lambda one: one.below(6), 0, 6), dice.several(lambda one: one.below(6), 0, 6)
-
-
-@given(rolled(some_pods, 60))
-def test_equal_sets_of_pods_and_equal_fingerprints_are_the_same_thing(drawn: tuple[list[int], list[int]]) -> None:
-    """`simulate` compares the pods themselves, which takes no hashes."""
-    said, counted = (
-        {number: asking(1, name=f"p{number}")._replace(phase="Running") for number in some} for some in drawn
-    )
-    by_set = bool(counted) and said.keys() == counted.keys()
-    assert cache.describes_pods(OVER, published(*said.values()), counted.values(), only_exclusive=False) == by_set

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from numalign.scheduler.fingerprint import ONLY_EXCLUSIVE, Published, check_fingerprint, fingerprint, published
 from numalign.scheduler.nrt.value import (
@@ -11,6 +12,7 @@ from numalign.scheduler.nrt.value import (
     FINGERPRINT_METHOD,
     NodeResourceTopology,
 )
+from tests.dice import Dice, rolled
 
 PODS = [("ns", "a"), ("ns", "b"), ("other", "a")]
 RIGHT = fingerprint(PODS)
@@ -37,6 +39,20 @@ def test_the_order_of_pods_does_not_matter_and_their_namespace_does() -> None:
     assert fingerprint([]) != RIGHT
     assert RIGHT.startswith("pfp0v001")
     assert len(RIGHT) == 24
+
+
+def some_pods(dice: Dice) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    first, second = (dice.several(lambda one: (one.pick("ab"), one.pick("cd")), 0, 4) for _ in range(2))
+    return set(first), set(second)
+
+
+@given(rolled(some_pods, 60))
+def test_equal_sets_of_pods_and_equal_fingerprints_are_the_same_thing(
+    drawn: tuple[set[tuple[str, str]], set[tuple[str, str]]],
+) -> None:
+    """`simulate` compares the pods themselves, which takes no hashes."""
+    first, second = drawn
+    assert (check_fingerprint(fingerprint(first), second) == "match") == (first == second)
 
 
 ANNOTATION = {FINGERPRINT_ANNOTATION: "old"}

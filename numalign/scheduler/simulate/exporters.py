@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from numalign.scheduler.cache import describes_pods
+from numalign.scheduler.config import CacheConfig
 from numalign.scheduler.kai.records import Record
 from numalign.scheduler.nrt.copy import Copy, copy_of
 from numalign.scheduler.nrt.export import export
@@ -100,18 +103,20 @@ class Exporters:
         exporter = machine.kind.exporter
         pods = machine.listed
         if not exporter.count_terminal_pods:
-            pods = frozenset(number for number in pods if self._pods[number].state == "running")
+            pods = frozenset(filter(self._runs, pods))
         if exporter.fingerprint == "exclusive":
-            pods = self.exclusive(machine, pods)
+            pods = frozenset(filter(partial(self._holds_its_own, machine), pods))
         copy: Copy | None = Copy(machine.kind.layout, machine.free)
         if self._placement:
             copy = copy_of(export(machine.session, machine.name, written(exporter, placement=True)))
         return Sample(now, copy or machine.published.copy, pods)
 
-    def exclusive(self, machine: SimulatedMachine, pods: frozenset[int]) -> frozenset[int]:
-        """Keep the pods that hold something of their own (3.4)."""
-        listed = machine.kind.layout.listed
-        return frozenset(number for number in pods if exclusive_containers(self._pods[number].shape.request, listed))
+    def _runs(self, pod: int) -> bool:
+        return self._pods[pod].state == "running"
+
+    def _holds_its_own(self, machine: SimulatedMachine, pod: int) -> bool:
+        """Tell whether a pod has something of its own (3.4)."""
+        return bool(exclusive_containers(self._pods[pod].shape.request, machine.kind.layout.listed))
 
     def arrived(self, machine: SimulatedMachine) -> Sample:
         """Take the next publication that becomes visible. Later samples never overtake earlier ones."""
@@ -136,19 +141,13 @@ class Exporters:
             if one.workload.workload.machine is None
         }
 
-    def describes(self, machine: SimulatedMachine, only_exclusive: bool, *, shared: bool) -> bool:
-        """Tell whether what is published describes the pods that count: by their numbers, in place of a fingerprint.
-
-        Args:
-            machine: whose object it is.
-            only_exclusive: pods count that hold something of their own.
-            shared: the scheduler reads pods as others do, where those that have ended are gone.
-        """
-        counted = machine.counted
-        if shared:
-            counted = frozenset(one for one in counted if self._pods[one].state == "running")
-        if not counted or machine.kind.exporter.fingerprint == "none":
-            return False
-        if only_exclusive:
-            counted = self.exclusive(machine, counted)
-        return counted == machine.published.pods
+    def describes(self, config: CacheConfig, machine: SimulatedMachine, only_exclusive: bool) -> bool:
+        """Tell whether what is published describes the pods that count: by their numbers, in place of a fingerprint."""
+        return machine.kind.exporter.fingerprint != "none" and describes_pods(
+            config,
+            machine.counted,
+            self._runs,
+            partial(self._holds_its_own, machine),
+            machine.published.pods.__eq__,
+            only_exclusive,
+        )

@@ -282,7 +282,7 @@ class Scheduling:
             belief = self._scheduler.resynced(
                 self._config,
                 machine.belief,
-                partial(self._exporters.describes, machine, shared=self._config.cache.informer == "Shared"),
+                partial(self._exporters.describes, self._config.cache, machine),
                 partial(self._entries, machine),
             )
             if belief is not machine.belief:

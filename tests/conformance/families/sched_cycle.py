@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from numalign.scheduler.attempt import Attempt, attempt, judge, with_pod, without
-from numalign.scheduler.cache import describes_pods
 from numalign.scheduler.config import CacheConfig, SchedulerConfig
 from numalign.scheduler.kai.topology import Around
 from numalign.scheduler.node import ClusterNode
@@ -15,7 +14,7 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.record import Belief, KnownNode, entry_of
 from numalign.scheduler.schedulers import SCHEDULERS
-from tests.conformance.sched import amounts, nrt, pod
+from tests.conformance.sched import amounts, described, nrt, pod
 
 
 def decide(case: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +83,7 @@ class Run:
         for name, node in self.nodes.items():
             pods, copy = tuple(node.pods.values()), node.belief.published
             if copy is not None:
-                describes = partial(describes_pods, self.config.cache, copy, pods)
+                describes = partial(described, self.config.cache, copy, pods)
                 self.believe(name, self.scheduler.resynced, describes, lambda pods=pods: pods)
 
     def delete(self, key: str) -> None:

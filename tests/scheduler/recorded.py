@@ -1,0 +1,33 @@
+"""Recorded answers: what was told of drawn cases, in a file of a line each.
+
+`NUMALIGN_UPDATE_GOLDEN=1` writes a file anew; read what changed before you commit it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def rounded(value: Any) -> Any:
+    """Give values as a file has them: tuples are lists, keys are texts, floats have nine digits."""
+    if isinstance(value, Mapping):
+        return {str(key): rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return round(value, 9) if isinstance(value, float) else value
+
+
+def compare(file: Path, told: Iterable[Any]) -> None:
+    """Hold what is told of each case against the line of it."""
+    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
+        text = "".join(json.dumps(rounded(one), separators=(",", ":")) + "\n" for one in told)
+        file.write_bytes(gzip.compress(text.encode(), mtime=0))
+        return
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for number, (line, one) in enumerate(zip(lines, told, strict=True)):
+            assert rounded(one) == json.loads(line), f"case {number}"
