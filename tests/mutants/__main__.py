@@ -15,7 +15,7 @@ import random
 import sys
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,7 +87,7 @@ def survivors(drawn: Sequence[Mutant], jobs: int) -> Iterator[Mutant]:
         SystemExit: the tests of a module fail without a mutant.
     """
     ahead = [(mutant, tests_of(mutant.module)) for mutant in sorted(drawn, key=lambda one: one.module)]
-    limits = {tests: _limit(tests) for tests in dict.fromkeys(tests for _, tests in ahead)}
+    limits = _limits({tests for _, tests in ahead})
     under_way: dict[int, tuple[Mutant, float]] = {}
     try:
         while ahead or under_way:
@@ -103,21 +103,24 @@ def survivors(drawn: Sequence[Mutant], jobs: int) -> Iterator[Mutant]:
                 if done is None:
                     trial.stop(child)
                 del under_way[child]
-                if done is not None and done.passed:
+                if done:
                     yield mutant
     finally:
         for child in under_way:
             trial.stop(child)
 
 
-def _limit(tests: trial.Tests) -> int:
-    """Say how many seconds of processor time a trial by these tests may use, by one without a mutant."""
-    child = trial.start(tests, None, MOST)
-    while (done := trial.ended(child)) is None:
-        time.sleep(WAIT)
-    if not done.passed:
-        raise SystemExit(f"without a mutant these fail already: {', '.join(map(str, (*tests.files, *tests.families)))}")
-    return SLACK + round(TIMES * done.seconds)
+def _limits(tried: Collection[trial.Tests]) -> dict[trial.Tests, int]:
+    """Say how many seconds of processor time a trial by these tests may use, by one run of them all."""
+    files = tuple(dict.fromkeys(file for tests in tried for file in tests.files))
+    families = tuple(dict.fromkeys(family for tests in tried for family in tests.families))
+    seconds = trial.measured(trial.Tests(files, families), MOST)
+    if seconds is None:
+        raise SystemExit(f"without a mutant these fail already: {', '.join(map(str, (*files, *families)))}")
+    return {
+        tests: SLACK + round(TIMES * sum(seconds.get(str(one), 0) for one in (*tests.files, *tests.families)))
+        for tests in tried
+    }
 
 
 def ready(drawn: Sequence[Mutant]) -> None:

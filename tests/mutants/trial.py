@@ -8,13 +8,18 @@ from __future__ import annotations
 import ast
 import importlib
 import io
+import json
 import os
 import resource
 import signal
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import CodeType
 from typing import NamedTuple
 
@@ -68,8 +73,60 @@ def mutated(module: str, change: Change) -> Mutated:
     return Mutated(module, compiled)
 
 
-def start(tests: Tests, mutant: Mutated | None, seconds: int) -> int:
+class Stopwatch:
+    """Counts the processor time that each test file takes: to be read, and to be run."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Count what is done meanwhile."""
+        before = time.process_time()
+        yield
+        self.seconds[what] = self.seconds.get(what, 0.0) + time.process_time() - before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Count what it takes to read a file."""
+        with self.of(str(collector.path)):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Count what a test takes."""
+        with self.of(str(item.path)):
+            return (yield)
+
+
+def start(tests: Tests, mutant: Mutated, seconds: int) -> int:
     """Begin a trial in a copy of this process, which may use so many seconds of processor time; returns its id."""
+
+    def tried() -> bool:
+        sys.meta_path.insert(0, mutant)
+        return passes(tests, Stopwatch())
+
+    return _copy(tried, seconds)
+
+
+def measured(tests: Tests, seconds: int) -> dict[str, float] | None:
+    """Say how many seconds of processor time each file and family takes without a mutant; None: a test fails."""
+    with NamedTemporaryFile("r", encoding="utf-8") as told:
+
+        def tried() -> bool:
+            watch = Stopwatch()
+            passed = passes(tests, watch)
+            Path(told.name).write_text(json.dumps(watch.seconds), encoding="utf-8")
+            return passed
+
+        _, status = os.waitpid(_copy(tried, seconds), 0)
+        if status:
+            return None
+        found: dict[str, float] = json.load(told)
+        return found
+
+
+def _copy(act: Callable[[], bool], seconds: int) -> int:
     child = os.fork()
     if child:
         return child
@@ -82,18 +139,18 @@ def start(tests: Tests, mutant: Mutated | None, seconds: int) -> int:
             for stream in range(3):
                 os.dup2(nothing.fileno(), stream)
         sys.stdout = sys.stderr = io.StringIO()
-        if mutant is not None:
-            sys.meta_path.insert(0, mutant)
-        status = 0 if passes(tests) else 1
+        status = 0 if act() else 1
     finally:
         os._exit(status)
 
 
-def passes(tests: Tests) -> bool:
+def passes(tests: Tests, watch: Stopwatch) -> bool:
     """Whether all recorded cases are decided as they were, and all tests pass."""
-    if not all(_decided(family, case) for family in tests.families for case in recorded(family)):
-        return False
-    return not tests.files or pytest.main([*OPTIONS, *map(str, tests.files)]) in (
+    for family in tests.families:
+        with watch.of(family):
+            if not all(_decided(family, case) for case in recorded(family)):
+                return False
+    return not tests.files or pytest.main([*OPTIONS, *map(str, tests.files)], [watch]) in (
         pytest.ExitCode.OK,
         pytest.ExitCode.NO_TESTS_COLLECTED,
     )
@@ -121,18 +178,10 @@ def _some(path: Path) -> list[Case]:
     return found[:: max(1, len(found) // CASES)]
 
 
-class Ended(NamedTuple):
-    """What came of a trial."""
-
-    passed: bool
-    seconds: float
-    """Of processor time."""
-
-
-def ended(child: int) -> Ended | None:
-    """Tell what came of a trial; None: it is under way."""
-    found, status, used = os.wait4(child, os.WNOHANG)
-    return Ended(os.waitstatus_to_exitcode(status) == 0, used.ru_utime + used.ru_stime) if found else None
+def ended(child: int) -> bool | None:
+    """Tell whether the tests of a trial passed; None: it is under way."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    return status == 0 if found else None
 
 
 def stop(child: int) -> None:

@@ -15,14 +15,25 @@ from numalign.kubelet import node
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.node import AdmitResult
-from numalign.kubelet.releases import NEWEST_TEXT, PUBLISHED
+from numalign.kubelet.releases import NEWEST, NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.kubelet.releases.early_merge import EarlyMerge, as_given
 from numalign.kubelet.releases.release import Change, version_text
-from numalign.kubelet.releases.table import all_changes, between, first_with_option, kubelet, parse_version, without
+from numalign.kubelet.releases.table import (
+    all_changes,
+    between,
+    exact_kubelets,
+    first_with_option,
+    is_history,
+    known_kubelets,
+    kubelet,
+    parse_version,
+    without,
+)
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
+from tests.conftest import VECTORS
 
 GIB = 1 << 30
 ALL_OPTIONS = {"CPUManagerPolicyAlphaOptions": True, "TopologyManagerPolicyAlphaOptions": True}
@@ -80,6 +91,42 @@ class TestTable:
     def test_before_its_release_a_change_makes_none(self, change: Change) -> None:
         before = (1, change.since[1] - 1)
         assert without(before, [change]) == kubelet(before)
+
+    @pytest.mark.parametrize("minor", range(OLDEST[1], PUBLISHED[1] + 1))
+    def test_a_kubelet_has_its_version(self, minor: int) -> None:
+        assert kubelet((1, minor)).version == without((1, minor), ()).version == (1, minor)
+
+    def test_exact_are_the_releases_that_were_recorded(self) -> None:
+        """Those of `versions/` and 1.32, of which the other recordings are."""
+        files = [path.name for path in (VECTORS / "versions").iterdir()]
+        recorded = {(1, 32)} | {(1, int(found[1])) for name in files if (found := re.search(r"-1\.(3[2-6])\.", name))}
+
+        assert [one.version for one in exact_kubelets()] == sorted(recorded)
+        assert [one.version for one in known_kubelets()] == [*sorted(recorded), PUBLISHED]
+        assert [is_history(version) for version in (OLDEST, (1, 31), (1, 32))] == [True, True, False]
+
+    def test_what_was_not_recorded_is_said_to_be_concluded_or_read(self) -> None:
+        assert {change.since for change in all_changes() if change.sure} == {PUBLISHED}
+        assert [name(change) for change in between(NEWEST, PUBLISHED) if not change.sure] == []
+
+    def test_whom_a_change_concerns_is_said_since_133(self) -> None:
+        assert {change.since for change in all_changes() if change.concerns == "anybody"} == {
+            (1, minor) for minor in range(17, 33) if minor != 30
+        }
+
+    def test_who_is_worse_off_is_told_what_to_do(self) -> None:
+        assert [name(change) for change in all_changes() if change.remedy] == [
+            "CPUs from an uncore cache since 1.34",
+            "gate PodLevelResources since 1.34",
+            "pinning of pods with pod-level resources since 1.34",
+            "restart policies of containers since 1.35",
+            "setting failCgroupV1 since 1.35",
+            "device hints since 1.36",
+            "pinning with PodLevelResources off since 1.36",
+            "distribute-cpus-across-numa with align-by-socket since 1.37",
+            "pod-level defaults since 1.37",
+            "feature gates that need others since 1.37",
+        ]
 
     def test_an_upgrade_brings_the_changes_between(self) -> None:
         assert [change.topic for change in between((1, 23), (1, 24))] == ["preferred hints"]

@@ -38,6 +38,27 @@ def test_what_is_on_and_off_in_all_of_them(minor: int) -> None:
     }
 
 
+# Gate, stage, its first and its last release before 1.33 at that stage.
+STAGES = [
+    ("TopologyManager", "alpha", 16, 17),
+    ("TopologyManager", "beta", 18, 26),
+    ("TopologyManager", "GA", 27, 28),
+    ("CPUManagerPolicyOptions", "alpha", 16, 22),
+    ("CPUManagerPolicyOptions", "beta", 23, 32),
+    ("TopologyManagerPolicyOptions", "alpha", 16, 27),
+    ("TopologyManagerPolicyOptions", "beta", 28, 31),
+    ("TopologyManagerPolicyOptions", "GA", 32, 32),
+    ("TopologyManagerPolicyBetaOptions", "beta", 16, 32),
+]
+
+
+@pytest.mark.parametrize(("name", "stage", "first", "last"), STAGES, ids=[f"{row[0]} is {row[1]}" for row in STAGES])
+def test_a_gate_has_a_stage(name: str, stage: str, first: int, last: int) -> None:
+    """What `AllAlpha` and `AllBeta` go by."""
+    gates = [(minor, kubelet((1, minor)).gates.get(name)) for minor in range(16, 33)]
+    assert [minor for minor, gate in gates if gate and gate.stage == stage] == list(range(first, last + 1))
+
+
 # Option, the release that brought it.
 OPTIONS = [
     ("full-pcpus-only", 22),
