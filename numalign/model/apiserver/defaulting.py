@@ -73,7 +73,8 @@ def _is_plain(manifest: Manifest) -> bool:
     for container in spec["containers"]:
         if not container.keys() <= _PLAIN_CONTAINER:
             return False
-    return all(container.keys() <= _PLAIN_INIT_CONTAINER for container in spec.get("initContainers") or ())
+    inits = spec.get("initContainers")
+    return not inits or all(container.keys() <= _PLAIN_INIT_CONTAINER for container in inits)
 
 
 def _pod(manifest: Manifest, known: Known | None) -> Pod:
