@@ -36,12 +36,12 @@ def cause(scheduler: Scheduler, case: Case) -> KnownCause:
 
 def _passed_over(case: Case) -> bool:
     """Tell whether the kubelet passes over a device that its node lacks; kube-scheduler's own filters never do."""
-    return not case.passes and case.admits and bool(lacking(case.node, (case.pod,)))
+    return not case.passes and bool(lacking(case.node, (case.pod,)))
 
 
 def _kept_away(case: Case) -> bool:
     """Tell whether kube-scheduler keeps the pod away, whatever room there is, and the kubelet would take it."""
-    return not case.passes and case.admits and not node_filters.allows(case.node, case.pod).passed
+    return not case.passes and not node_filters.allows(case.node, case.pod).passed
 
 
 _OF_ALL: Final = (

@@ -147,6 +147,8 @@ class Scheduler(NamedTuple):
     """Whether a node passes; the amounts are its node-level allocatable."""
     causes: Sequence[KnownCause]
     """Why it and a kubelet may disagree."""
+    preempt: Callable[[Scheduler, SchedulerConfig, Sequence[KnownNode], PodEntry], Preemption | None]
+    """Whom it evicts for a pod that fits nowhere; None: nobody."""
     score: Callable[[SchedulerConfig, Seen, PodRequest], float | Fraction] | None = None
     """None: nodes are told apart as bags only."""
     reads_objects: bool = True
@@ -172,8 +174,6 @@ class Scheduler(NamedTuple):
     """A resync period is over: whether the object describes the pods, and the pods themselves."""
     fits_without: Callable[[SchedulerConfig, Belief, Amounts, PodRequest, Sequence[PodEntry]], bool] | None = None
     """Whether a pod fits a node's NUMA nodes without some pods; None: as it would beside them."""
-    preempt: Callable[[Scheduler, SchedulerConfig, Sequence[KnownNode], PodEntry], Preemption | None] | None = None
-    """Whom it evicts for a pod that fits nowhere; None: nobody."""
 
 
 def all_pass(_: SchedulerConfig, __: Seen, ___: Amounts, ____: PodRequest) -> Verdict:

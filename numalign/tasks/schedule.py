@@ -144,8 +144,6 @@ class _Desk:
 
     def _evicts(self, entry: PodEntry, checks: Checks) -> Preemption | None:
         """Ask whom the scheduler would evict for a pod that no node takes; never for its claims or neighbours."""
-        if self._scheduler.preempt is None:
-            return None
         nodes = []
         claims = self._claims if self._claims is not None and self._claims.concerns(entry.pod) else None
         for seen in self._seen.values():

@@ -108,7 +108,6 @@ def holding(name: str, config: SchedulerConfig, *ranks: int) -> KnownNode:
 
 def evicted(nodes: Sequence[KnownNode], cpus: int, rank: int, config: SchedulerConfig) -> Preemption | None:
     scheduler = SCHEDULERS[config.kind]
-    assert scheduler.preempt is not None
     return scheduler.preempt(scheduler, config, nodes, asking(cpus)._replace(priority=rank))
 
 
@@ -145,7 +144,6 @@ def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_d
         return result
 
     def asks(known: KnownNode, rank: int, cpus: int = 4) -> Preemption | None:
-        assert scheduler.preempt is not None
         pod = asking(cpus, name="new")._replace(priority=rank, queue="mine")
         return scheduler.preempt(scheduler, config, [known], pod)
 

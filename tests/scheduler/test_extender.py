@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.kubelet.admission import open_session
+from numalign.model.machine import Taint
 from numalign.model.pod import Pod
 from numalign.scheduler.extender import Extender, FilterAnswer, Judge
 from numalign.scheduler.node import ClusterNode
@@ -38,6 +39,15 @@ def answer(judge: Judge, pod: Pod) -> FilterAnswer:
 )
 def test_who_judges(judge: Judge, cpus: str, passes: bool) -> None:
     assert bool(answer(judge, asked(cpus)).passed) is passes
+
+
+def test_what_kube_scheduler_judges_itself_is_not_judged_again() -> None:
+    """The node has no such label, and a taint that the pod does not tolerate."""
+    assert SESSION.view is not None
+    view = SESSION.view._replace(name="n", labels={"disk": "slow"}, taints=(Taint("gpu", "yes", "NoExecute"),))
+    nodes = [NODE._replace(session=SESSION._replace(view=view))]
+    elsewhere = asked("4")._replace(spec={"nodeSelector": {"disk": "fast"}, "nodeName": "m"})
+    assert Extender(nodes, judge="kubelet").filter(elsewhere, ["n"]).passed == ("n",)
 
 
 def test_the_kubelet_s_answer_is_told_and_counted() -> None:

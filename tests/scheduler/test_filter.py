@@ -60,6 +60,13 @@ def test_the_proposal_names_the_container() -> None:
     assert filter_kep.check_kep(EIGHT_AND_FOUR, cpus(1, 9)).message == "Can't align container: c1"
 
 
+def test_a_zone_that_is_there_twice_gives_more_than_it_has() -> None:
+    """T-13: zone 0 suits for what one says, and the other has not so much."""
+    doubled = object_of(zone(0, cpu="8", memory="8Gi"), zone(0, cpu="2", memory="8Gi"))
+    verdict = filter_nrt.check_nrt(doubled, TOTAL, cpus(4, 1))
+    assert (verdict.message, verdict.container) == ("inconsistent resource accounting", "c0")
+
+
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted"])
 def test_only_single_numa_node_is_filtered(policy: str) -> None:
     found = object_of(zone(0, cpu="1", memory="1Gi"), policy=policy)

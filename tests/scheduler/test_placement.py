@@ -22,6 +22,8 @@ from numalign.scheduler.xxh64 import xxh64
         pytest.param(b"ns\0pod\0cnt", 0, 9468815510407277218, id="a container"),
         pytest.param(b"\0\0", 0, 11145182160106660097, id="a container of empty texts"),
         pytest.param(b"Nobody inspects the spammish repetition", 0, 0xFBCEA83C8A378BF1, id="more than 32 bytes"),
+        pytest.param(b"abcdefghijklmnopqrstuvwxyz012345", 0, 0xBF2CD639B4143B80, id="32 bytes"),
+        pytest.param(b"abcdefghijklmnopqrstuvwxyz0123456789", 0, 0x64F23ECF1609B766, id="four bytes more"),
     ],
 )
 def test_xxh64(data: bytes, seed: int, expected: int) -> None:

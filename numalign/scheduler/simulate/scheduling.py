@@ -180,7 +180,7 @@ class Scheduling:
 
     def _preempt(self, pod: PodRecord, kept_away: Container[int]) -> None:
         """Evict whom the scheduler evicts for a pod that no machine takes; it is tried again after its backoff."""
-        if self._scheduler.preempt is None or not any(rank < pod.shape.entry.priority for rank in +self._ranks):
+        if not self._config.kai.deserved and not any(rank < pod.shape.entry.priority for rank in +self._ranks):
             return
         running: dict[str, PodRecord] = {}
         nodes = []
@@ -248,12 +248,12 @@ class Scheduling:
     def release(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """Learn that a pod ended or was refused: its node-level use is free, what the cache reserved is not (O-4)."""
         machine.charge(pod.shape, -1)
+        self._ranks[pod.shape.entry.priority] -= 1
         self._neighbourhood.left(machine, pod)
         machine.answers.clear()
         if pod.workload.workload.machine is not None:
             self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
         else:
-            self._ranks[pod.shape.entry.priority] -= 1
             self._believe(machine, self._scheduler.released(self._config, machine.belief, pod.entry))
         self._changed(machine)
         self._wake(now)
@@ -261,6 +261,7 @@ class Scheduling:
     def foreign(self, machine: SimulatedMachine, pod: PodRecord, now: int) -> None:
         """See a pod that somebody else bound (O-6)."""
         machine.charge(pod.shape, 1)
+        self._ranks[pod.shape.entry.priority] += 1
         self._settle(machine, pod, now)
         self._believe(machine, self._scheduler.foreign(self._config, machine.belief, pod.entry))
         self._changed(machine)

@@ -112,7 +112,7 @@ class Run:
         return True
 
     def try_one(self, name: str) -> None:
-        if self.attempt(name) or self.scheduler.preempt is None:
+        if self.attempt(name):
             return
         found = self.scheduler.preempt(self.scheduler, self.config, list(self.nodes.values()), self.pods[name])
         for key in found.victims if found is not None else ():

@@ -27,12 +27,13 @@ from numalign.scheduler.config import (
 from numalign.scheduler.node import Fleet
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import POLICY
-from numalign.scheduler.record import KnownNode
+from numalign.scheduler.record import QUEUE, KnownNode
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
 from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.verdict import Verdict
+from tests.conformance.sched import amounts
 from tests.dice import Dice, rolled
 from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
@@ -208,6 +209,43 @@ def test_a_pod_of_higher_priority_has_others_evicted(kind: Kind) -> None:
 
     outcomes = {row.name: row.outcome for row in report.pods}
     assert outcomes == {"low-0": "deleted", "mid": "running", "high": "running", "low-1": "pending"}
+
+
+def test_a_pod_that_somebody_else_bound_is_evicted_like_any_other() -> None:
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+
+    report = simulate(settings, [ranked("theirs", "12500m", 1, machine="a"), ranked("high", "7500m", 3, at=5)])
+
+    assert {row.name: row.outcome for row in report.pods} == {"theirs": "deleted", "high": "running"}
+
+
+@pytest.mark.parametrize(("deserved", "outcome"), [({}, "pending"), ({"cpu": "4"}, "running")])
+def test_kai_reclaims_what_a_queue_does_not_deserve_whatever_the_priorities(
+    deserved: dict[str, str], outcome: str
+) -> None:
+    """docs/rules/scheduling.md K-11: the other queue holds 15 CPUs and deserves 8."""
+    queues = {"mine": amounts(deserved), "other": amounts({"cpu": "8"})} if deserved else {}
+    config = SchedulerConfig("kai", kai=SchedulerConfig().kai._replace(deserved=queues))
+    settings = Simulation(fleet("a", config, ExporterConfig(mode="instant"), Timing(horizon_s=60)))
+    first, second, late = (
+        Workload(at * SECOND, name, pod(cpus)._replace(labels={QUEUE: queue}))
+        for name, cpus, queue, at in (("first", "7", "other", 0), ("second", "8", "other", 0), ("late", "4", "mine", 5))
+    )
+
+    report = simulate(settings, [first, second, late])
+
+    assert {row.name: row.outcome for row in report.pods}["late"] == outcome
+
+
+def test_with_sampling_an_attempt_begins_where_the_last_one_stopped() -> None:
+    """docs/rules/scheduling.md 2.5: of 120 nodes a hundred that pass are enough."""
+    names = [f"n{number}" for number in range(120)]
+    made = fleet("a", SCHEDULERS["unaware"]._replace(node_sampling="kube", node_score=None), ExporterConfig(), SHORT)
+    settings = Simulation(made._replace(nodes=tuple([made.nodes[0]._replace(name=name) for name in names])))
+
+    report = simulate(settings, trace([(0, "1", "pod", 2, None)]))
+
+    assert [row.machine for row in report.pods] == ["n0", "n100"]
 
 
 @pytest.mark.parametrize(

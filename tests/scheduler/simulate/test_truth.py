@@ -19,11 +19,12 @@ GPU = "example.com/gpu"
     [
         pytest.param((0, 1), (1,), 0b11, id="the lowest of each"),
         pytest.param((1,), (0, 1), 0b10, id="a device that lies on a node that is counted adds none"),
+        pytest.param((3,), (1, 3), 0b1000, id="nor does one that lies on a lower node beside it"),
         pytest.param((), (1,), 0b10, id="a device without nodes counts for nothing"),
     ],
 )
 def test_devices_of_several_nodes(first: tuple[int, ...], second: tuple[int, ...], nodes: int) -> None:
-    machine = regular(devices={GPU: (Device("a", first), Device("b", second))})
+    machine = regular(nodes=4, devices={GPU: (Device("a", first), Device("b", second))})
     session = admission.open_session(static(machine, topology_manager_policy="none"), fit_check=False)
     asked = pod({"containers": [{"name": "c", "limits": {GPU: "2"}, "requests": {GPU: "2"}}]}, "p")
     assert [one.nodes for one in held(admission.admit(session, asked))] == [nodes]

@@ -1,0 +1,50 @@
+"""What a shape of pods keeps of each machine: which fit, and what they said of attempts that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.scheduler.attempt import Judgement
+from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.verdict import PASS, Verdict
+from tests.scheduler.make import asking
+
+FULL, SPLIT = Verdict(False, "Insufficient cpu"), Verdict(False, "cannot align container")
+JUDGED = (Judgement(FULL, False), Judgement(PASS, True, 3), Judgement(SPLIT, True, 0, True), Judgement(PASS, True, 9))
+
+
+def shape() -> Shape:
+    made = Shape(0, asking(1), len(JUDGED))
+    for place, judgement in enumerate(JUDGED):
+        made.put(place, judgement)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("place", "without", "machine"), [(0, (), 1), (1, (), 2), (2, (), 3), (0, (1,), 2), (1, (2,), 3), (0, (1, 2), 3)]
+)
+def test_machines_that_fit_as_bags_are_counted_in_their_order(
+    place: int, without: tuple[int, ...], machine: int
+) -> None:
+    assert shape().nth_fitting(place, without) == machine
+
+
+def test_messages_count_for_the_failed_attempts_in_which_they_were_true() -> None:
+    """Two attempts fail, then machine 0 has another reason, then a third one fails, which keeps 3 away."""
+    made = shape()
+    made.failed_attempts = 2
+    made.put(0, Judgement(SPLIT, True))
+    made.failed_attempts = 3
+    made.missed(3, "ports")
+    assert made.tally() == {(0, FULL.message): 2, (0, SPLIT.message): 1, (2, SPLIT.message): 3, (3, "ports"): 1}
+
+
+def test_the_best_machine_is_the_one_with_the_highest_score_now() -> None:
+    made = shape()
+    assert made.best("first", 0, 0) == 3
+    made.put(3, Judgement(PASS, True, 3))
+    assert made.best("first", 0, 0) == 1
+    assert {made.best("random", 7, attempt) for attempt in range(20)} == {1, 3}
+    made.put(1, Judgement(FULL, False))
+    made.put(3, Judgement(FULL, False))
+    assert made.best("first", 0, 0) is None
