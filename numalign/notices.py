@@ -31,7 +31,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "rail-apart": ("warning", "request GPUs and NICs so that each GPU can have a NIC of its PCI switch"),
     "rail-unknown": ("warning", "use a machine file with the PCI bus (numalign discover --save FILE)"),
     "preempted": ("warning", None),  # the scheduler's own choice
-    "start-failed": ("warning", "numalign config check shows a configuration that starts"),
+    "start-failed": ("warning", "for a configuration that starts, run numalign config check with the same flags"),
     "observed-differs": ("warning", "run numalign snapshot on the node, and add --node with its file"),
     "beside-refused": ("warning", None),  # the message says what to do
     # Inputs.

@@ -7,6 +7,7 @@ backticks, `docs/rules`, and what CHANGELOG says of releases before the newest.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import tomllib
@@ -17,6 +18,7 @@ import pytest
 
 from manual.__main__ import PAGES as MADE
 from numalign.cli.root import COMMANDS
+from tests import source_code
 from tests.cli.running import ROOT, in_process
 
 WORDS = tomllib.loads((ROOT / "tests" / "words.toml").read_text(encoding="utf-8"))
@@ -24,6 +26,8 @@ ALLOWED = ROOT / "tests" / "words_allowed.toml"
 LIMITS, RETIRED = WORDS["limits"], WORDS["retired"]
 LISTS = ("glossary.md", "issues.md")
 """Pages of words and of answers, which other tests look at."""
+QUOTING = {"numalign.dra.plan", "numalign.kubelet.cpu.distributed"}
+"""Modules with messages of the kubelet or of the scheduler in which a retired word stands."""
 PATTERN = re.compile("|".join(f"(?:{each})" for each in RETIRED["patterns"]), re.I)
 BARE = re.compile(RETIRED["bare"])
 COMMAND = re.compile(r"\s*(\$ )?(numalign|kubectl|[A-Z_]+=\S+) |\s*--\S")
@@ -90,8 +94,19 @@ def longer(sentences: Iterator[str], most: int) -> list[str]:
     return [one for one in sentences if len(re.findall(r"[\w/.:×–-]*\w[\w/.:×–-]*", one)) > most]
 
 
+def sources() -> dict[str, str]:
+    """The texts of each module that are no docstrings: sentences that no golden shows, too."""
+    found = {}
+    for module in source_code.MODULES.keys() - QUOTING:
+        docstrings = {id(node.value) for node in source_code.nodes(module) if isinstance(node, ast.Expr)}
+        strings = (node for node in source_code.nodes(module) if isinstance(node, ast.Constant))
+        texts = [node.value for node in strings if isinstance(node.value, str) and id(node) not in docstrings]
+        found[module] = "\n".join(text for text in texts if " " in text.strip())
+    return found
+
+
 def retired() -> Iterator[tuple[str, list[str]]]:
-    for place, text in (outputs() | documents()).items():
+    for place, text in (outputs() | documents() | sources()).items():
         yield place, [found[0] for found in PATTERN.finditer(plain(text))]
 
 

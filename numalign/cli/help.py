@@ -105,7 +105,7 @@ def grouped(command: click.Command, *, every: bool = False) -> click.Command:
 
     def format_help_text(ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG001 (click's signature)
         with formatter.indentation():
-            for paragraph in text.prose:
+            for paragraph in (" ".join(text.prose[:2]), *text.prose[2:]):
                 formatter.write_paragraph()
                 formatter.write_text(paragraph)
         if text.examples:
@@ -115,13 +115,12 @@ def grouped(command: click.Command, *, every: bool = False) -> click.Command:
 
     def format_options(ctx: click.Context, formatter: click.HelpFormatter) -> None:
         count = len(_options(command, ctx)) - 1
-        for heading, rows in flags(command, ctx, every=every).items():
+        groups = flags(command, ctx, every=every)
+        if count > MOST and not every:
+            groups[next(reversed(groups))].append(("--help-all", f"show all {count} options"))
+        for heading, rows in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
-        with formatter.indentation():
-            if count > MOST and not every:
-                formatter.write_paragraph()
-                formatter.write_dl([("--help-all", f"all {count} options")])
         if text.status:
             formatter.write_paragraph()
             formatter.write_text(text.status)

@@ -210,7 +210,7 @@ def machine_option(
     *, multiple: bool = False, without: str = "this host", cls: type[Flag] = Flag
 ) -> Callable[[Command], Command]:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
-    text = f"machine file, bundled machine or short form [default: {without}]"
+    text = f"file, bundled name or short form [default: {without}]"
     named = flag("-m", "--machine", cls=cls, metavar="MACHINE", multiple=True, help=text)
 
     def gather(given: Given) -> None:

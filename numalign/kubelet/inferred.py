@@ -41,7 +41,7 @@ def inferred(
     if not (node.cpu.options.distribute_cpus_across_numa and any(one.cpus for one in demand.containers)):
         return
     if result.stage == "hang":
-        text = f"kubelet {release} may hang here: concluded from its published changes, nobody has reported it"
+        text = f"kubelet {release} may hang here: concluded from its published changes, no report exists"
         yield Notice(CODE, text, pod.name)
     elif _decided_otherwise(node, before, after, demand, result):
         text = f"which CPUs kubelet {release} takes here is concluded from its published changes, not checked"

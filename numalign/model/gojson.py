@@ -73,7 +73,7 @@ class _Scanner:
             self._document()
         except _Stop as stop:
             return str(stop)
-        raise AssertionError(f"Python refuses this JSON and the kubelet would not: {self._text[:60]!r}")
+        raise AssertionError(f"Python rejects this JSON and the kubelet would not: {self._text[:60]!r}")
 
     def _document(self) -> None:
         """Walk one value; open lists and objects are kept on a stack, so that depth costs nothing."""

@@ -179,7 +179,7 @@ def _mixed(container: Container, names: Iterable[str], pod: Pod) -> Iterator[Fin
     if pod.qos == "Guaranteed" and asked is not None and asked.nano and asked.nano % NANO == 0:
         yield Finding(
             f"{asked.nano // NANO} CPUs come from the kubelet, {', '.join(names)} from a claim: nothing aligns the two",
-            "compare both with numalign admit --slices, or claim the CPUs (docs/dra.md)",
+            "claim the CPUs too (docs/dra.md), or compare with numalign admit --slices",
             f"{_path(container, pod)}.resources.claims",
             "unaligned",
             container.name,

@@ -114,7 +114,7 @@ def _changes(before: PodResult, after: PodResult) -> tuple[list[str], bool]:
     if before.admitted != after.admitted:
         if after.admitted:
             return ["rejected before, admitted now"], False
-        return [f"admitted before, REFUSED now ({after.reason or after.stage})"], True
+        return [f"admitted before, rejected now ({after.reason or after.stage})"], True
     if not after.admitted:
         alike = (before.reason, before.message) == (after.reason, after.message)
         return [] if alike else ["rejected by both, with different messages"], False

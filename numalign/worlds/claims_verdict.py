@@ -62,7 +62,7 @@ def judge(held: Held, machine: Machine) -> Judgement:
     several = sum(1 for node in machine.numa_nodes if node.cpus) > 1
     if any(one.numa is None for one in plain) and several and devices <= nodes and not kept:
         return Judgement(
-            "unknown", f"{reason}: nobody says where {_unsaid(plain)} is", cpu_nodes=None if cpus else nodes
+            "unknown", f"{reason}: NUMA node unknown for {_unsaid(plain)}", cpu_nodes=None if cpus else nodes
         )
     verdict: Verdict = "aligned" if devices <= nodes and len(touched) <= max(1, alignment.least) else "spread"
     if kept:
@@ -110,7 +110,7 @@ def _unsaid(devices: Sequence[ClaimedDevice]) -> str:
 def _why_floating(held: Held) -> str:
     if held.qos != "Guaranteed":
         return f"the pod is {held.qos}"
-    return "the container has no CPUs of its own"
+    return "the container has no exclusive CPUs"
 
 
 Wanted = tuple[str, RequestName]

@@ -33,7 +33,7 @@ def nowhere_notices(nodes: Sequence[ClusterNode], shape: ShapeCapacity) -> Itera
         near = nearest(resource, {name: None for node in nodes for name in _device_names(node)}, 0.6)
         hint = f". Similar: {near}" if near else ""
         where = "no node here has" if len(nodes) > 1 else "the node does not have"
-        yield Notice("device-missing", f"asks for {resource}, which {where}{hint}", shape.name)
+        yield Notice("device-missing", f"requests {resource}, which {where}{hint}", shape.name)
 
 
 def _device_names(node: ClusterNode) -> Iterator[str]:

@@ -285,7 +285,7 @@ class More(NamedTuple):
         """Write it as it stands in YAML, below `devices`: requests to add, selectors to add, all constraints."""
         lines = [f"# below devices of claim {claim.name}", "requests:"]
         for main, expression in self.selectors.items():
-            lines += [f"- name: {main}  # as it is, and", "  exactly:", *_selector_lines(expression)]
+            lines += [f"- name: {main}  # unchanged, and", "  exactly:", *_selector_lines(expression)]
         for request in self.requests:
             form = request.exactly or DeviceRequest(request.name, "")
             lines += [f"- name: {request.name}", "  exactly:", f"    deviceClassName: {form.device_class}"]
@@ -354,7 +354,7 @@ def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Plac
             lines = (
                 f"# below devices of claim {one.got.claim}",
                 "requests:",
-                f"- name: {main}  # as it is, and",
+                f"- name: {main}  # unchanged, and",
                 "  exactly:",
                 *_selector_lines(expression),
             )

@@ -82,5 +82,5 @@ def test_why_nothing_is_pinned(
 def test_each_blame_says_what_to_write() -> None:
     [app, _] = unpinned(outcome(STATIC, pod({"limits": limits(2, gpu=1)}, BURSTABLE)))
     assert [blame.advice for blame in app.blame] == [
-        "set requests.cpu to 2, or remove requests.cpu",
+        "set requests.cpu to 2",
     ]

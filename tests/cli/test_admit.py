@@ -171,7 +171,10 @@ MACHINES = {
     "an unknown name": ("figure-2", "no file and no bundled machine has this name; hint: similar: figure-1"),
     "an empty name": ("", "no file and no bundled machine has this name"),
     "a folder": ("pods", "pods: cannot be read: Is a directory"),
-    "a pod": ("pods/burstable.yaml", "pods/burstable.yaml:4: metadata: unknown key"),
+    "a pod": (
+        "pods/burstable.yaml",
+        'pods/burstable.yaml:3: kind: expected Machine, got "Pod"; fix: use a machine file',
+    ),
     "a bad short form": ("sockets=none", "--machine: sockets: "),
     "an unknown key in the short form": ("socket=2", "--machine: socket: "),
 }

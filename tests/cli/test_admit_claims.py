@@ -60,9 +60,9 @@ def judged(folder: Path, objects: list[dict[str, Any]], pods: list[dict[str, Any
 VERDICTS = [
     ("the GPU is where the CPUs are", gpus(0), {}, "aligned", "together this time, but no constraint aligns them"),
     ("the GPU is on the other node", gpus(1), {}, "spread", "no constraint aligns them"),
-    ("nobody says where the GPU is", gpus(None), {}, "unknown", "nobody says where gpu-0 is"),
+    ("nobody says where the GPU is", gpus(None), {}, "unknown", "NUMA node unknown for gpu-0"),
     ("the pod is not Guaranteed", gpus(0), {"limits": False}, "floating", "CPUs anywhere: the pod is Burstable"),
-    ("the CPUs are a fraction", gpus(0), {"cpu": "500m"}, "floating", "no CPUs of its own"),
+    ("the CPUs are a fraction", gpus(0), {"cpu": "500m"}, "floating", "no exclusive CPUs"),
 ]
 
 

@@ -123,8 +123,8 @@ class TestTable:
         done = compare(GPU_POD, "-m", "dgx-1", *PINNED)
 
         assert (
-            "Stranded under best-effort, restricted and single-numa-node: NUMA 0: 24 cpu, "
-            "223.9Gi memory; NUMA 1: 24 cpu, 224Gi memory."
+            "Stranded per NUMA node: under none 8 + 40 cpu, 191.9Gi + 256Gi memory, under the "
+            "others 24 + 24 cpu, 223.9Gi + 224Gi memory."
         ) in done.out
 
     def test_markdown_is_a_table_to_paste(self) -> None:

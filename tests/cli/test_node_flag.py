@@ -426,7 +426,7 @@ def test_every_command_that_explain_prints_runs_and_others_are_told_to_come_late
     assert in_process(*arguments, "--memory-manager-policy", "None").status == 4
     assert "--memory-manager-policy None --node" not in printed
     assert "     No command shows it: with the node's state files the kubelet would not start (see below)." in printed
-    assert "delete memory_manager_state in the root directory of the kubelet." in printed
+    assert "delete memory_manager_state in its root directory." in printed
 
 
 def test_a_pod_that_is_there_is_asked_about_without_itself(tmp_path: Path) -> None:

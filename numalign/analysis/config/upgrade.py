@@ -58,5 +58,5 @@ def _what(newer: Kubelet, setup: Setup, error: str) -> str:
     if unmet:
         needed = sorted({name for off in unmet.values() for name in off})
         names = ", ".join(unmet)
-        return f"crashes at its start: {names} need {', '.join(needed)}; fix: set them to false, too"
+        return f"crashes at its start: {names} need {', '.join(needed)}; fix: also set these to false"
     return f"does not start: {error}"

@@ -24,7 +24,7 @@ def not_guaranteed(subject: Subject) -> Iterator[Finding]:
     left = "only its devices are aligned" if devices else "nothing is aligned"
     yield Finding(
         f"the pod is {subject.pod.qos}: it runs in the shared pool and {left}",
-        "set cpu and memory limits in every container, also init containers, and make requests equal to limits",
+        "give every (init) container equal cpu and memory requests and limits",
         "spec",
         "unaligned",
     )
@@ -60,10 +60,7 @@ def request_not_limit(subject: Subject) -> Iterator[Finding]:
                 shares = name == "cpu" and part.wants and not _is_whole(limit.nano)
                 yield Finding(
                     f"the pod is not Guaranteed: {name} request {both}",
-                    knob
-                    or (
-                        leave_out if shares else f"set requests.{name} to {canonical(limit)}, or remove requests.{name}"
-                    ),
+                    knob or (leave_out if shares else f"set requests.{name} to {canonical(limit)}"),
                     part.field("requests", name),
                     "unaligned",
                     part.container.name,
@@ -189,7 +186,7 @@ def dra_claim(subject: Subject) -> Iterator[Finding]:
         if names:
             yield Finding(
                 f"the kubelet does not align devices of ResourceClaim {', '.join(names)}",
-                "claim the CPUs too, or add matchAttribute to the claim; test it with numalign admit --slices",
+                "claim the CPUs too, or add matchAttribute (test: numalign admit --slices)",
                 f"{part.path}.resources.claims",
                 "unaligned",
                 part.container.name,

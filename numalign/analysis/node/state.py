@@ -76,7 +76,8 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
     for uid, cpus in sorted(state.cpu.pods.items()):
         union |= cpus
         if uid not in state.cpu.assignments:
-            text = f"CPUs {format_set(cpus)} belong to {named(uid)}, of which no container holds any: nobody frees them"
+            whose = f"CPUs {format_set(cpus)} belong to {named(uid)}, but no container holds any"
+            text = f"{whose}: the kubelet never frees these CPUs"
             yield NodeFinding("cpu-lost", "warning", path, text, drain_and_delete(path))
     missing, foreign = node.cpu.all_cpus & ~union, union & ~node.cpu.topology.cpus
     if missing:
@@ -150,7 +151,7 @@ def _leftovers(state: NodeState, active: Collection[str], root: str) -> Iterator
                 f"{root}/{MEMORY_FILE}",
                 "the next admission of a Guaranteed pod",
             ),
-            (uid in state.device.holdings, DEVICES, "the next allocation of a device"),
+            (uid in state.device.holdings, DEVICES, "the next device allocation"),
         ):
             if held:
                 text = f"pod {uid} has ended; the kubelet removes the entry at {until}"

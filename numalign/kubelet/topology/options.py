@@ -55,7 +55,7 @@ OPTIONS = (
         on="Among equal sets the kubelet then takes the NUMA nodes closest to each other.",
         off="The kubelet then ignores distances between NUMA nodes.",
         appeared=("unknown; of masks of equal width the lowest wins", "alpha; the closest mask wins"),
-        unfit="this machine does not tell the distances of its nodes",
+        unfit="the distances of the NUMA nodes of this machine are unknown",
         suggested=_closest,
     ),
 )

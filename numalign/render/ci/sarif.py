@@ -88,7 +88,7 @@ _EXPLAIN: Final = "`numalign explain` with the same pods, machine and flags trie
 _ADMISSION: Final[Mapping[str, RuleText]] = {
     "TopologyAffinityError": RuleText(
         "The Topology Manager rejects the pod",
-        "no set of NUMA nodes gives a container everything it asks for in the way that the policy wants",
+        "no set of NUMA nodes has all that a container requests, as the policy requires",
         _EXPLAIN,
     ),
     "SMTAlignmentError": RuleText(
@@ -98,7 +98,7 @@ _ADMISSION: Final[Mapping[str, RuleText]] = {
         _EXPLAIN,
     ),
     "UnexpectedAdmissionError": RuleText(
-        "The kubelet cannot allocate what the pod asks for",
+        "The kubelet cannot allocate what the pod requests",
         "a device, CPUs or memory are not free in this number; the pod fails and is not tried again on the node",
         _EXPLAIN,
     ),
@@ -108,7 +108,7 @@ _ADMISSION: Final[Mapping[str, RuleText]] = {
         "ask for more for the pod as a whole, or less for its containers",
     ),
     "DeviceMissing": RuleText(
-        "The machine does not have a device that the pod asks for",
+        "The machine does not have a device that the pod requests",
         "the kubelet would admit the pod without it, and no scheduler would send it there",
         "the name that the machine has, another machine, or `--allow-missing RESOURCE`",
     ),
@@ -118,12 +118,14 @@ _ADMISSION: Final[Mapping[str, RuleText]] = {
         "`numalign compare` shows which policy, scope or option aligns it; `numalign lint` what its manifest lacks",
     ),
     "NoCommonSwitch": RuleText(
-        "A GPU of a container shares no PCI switch with a NIC of the container, or nobody knows",
+        "A GPU of a container shares no PCI switch with a NIC of the container, or the PCI bus is unknown",
         "what passes between them crosses the CPU's root complex, at a part of the bandwidth",
         "request GPUs and NICs so that each GPU can have a NIC of its switch",
     ),
-    "panic": RuleText("The kubelet would crash", "it comes up again and meets the same pod", _EXPLAIN),
-    "hang": RuleText("The kubelet would not come back", "it admits no further pod until it is restarted", _EXPLAIN),
+    "panic": RuleText(
+        "The kubelet would crash", "after each restart the kubelet meets the pod and crashes again", _EXPLAIN
+    ),
+    "hang": RuleText("The kubelet would hang", "it admits no further pod until it is restarted", _EXPLAIN),
     "NotAsExpected": RuleText(
         "A test of `numalign test` finds something else than its file expects",
         "a pod, a machine or a setting has changed what the kubelet decides",

@@ -20,6 +20,9 @@ MIN_WIDTH: Final = 20
 MAX_WIDTH: Final = 1000
 """Columns of a terminal between which its width is taken as told; `COLUMNS` may say anything."""
 
+MIN_RULE: Final = 4
+"""How short the rule under the titles may be beside the names of hidden columns."""
+
 NOTHING: Final = "-"
 """A cell where there is nothing to say."""
 
@@ -264,8 +267,13 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
         wide = layout.widths(table.columns, texts, places, room)
     titles: tuple[Cell, ...] = tuple(Styled(column, "bold") for column in table.columns)
     yield from _row(table, titles, places, wide, title=True)
+    hidden = [table.columns[place] for place in layout.useful(table.columns, texts) if place not in (*places, *apart)]
+    left_out = f"hidden: {', '.join(hidden)} (-o wide)" * bool(hidden)
     if width is not None and not table.indent:
-        yield [("─" * (sum(wide) + layout.GAP * (len(wide) - 1)), _COLOURS["dim"])]
+        rule = "─" * (sum(wide) + layout.GAP * (len(wide) - 1))
+        if left_out and len(left_out) + MIN_RULE < width:
+            rule, left_out = f"{rule[: -len(left_out) - 1] or rule[:MIN_RULE]} {left_out}", ""
+        yield [(rule, _COLOURS["dim"])]
     above: list[str] = []
     for row, cells in zip(table.rows, texts, strict=True):
         heading = [f"{table.columns[place].lower()} {cells[place]}" for place in apart if cells[place] != NOTHING]
@@ -273,9 +281,8 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
             yield from _lines(Title(", ".join(heading), table.indent), width)
             above = heading
         yield from _row(table, row, places, wide)
-    hidden = [table.columns[place] for place in layout.useful(table.columns, texts) if place not in (*places, *apart)]
-    if hidden:
-        yield from _lines(Note(f"hidden: {', '.join(hidden)} (-o wide)", "dim", table.indent), width)
+    if left_out:
+        yield from _lines(Note(left_out, "dim", table.indent), width)
 
 
 def _row(

@@ -227,7 +227,7 @@ def refusal_document(group: RefusedAlike) -> Document:
     document: list[Block] = [Note(f"{group.first.name}{more}: {_rejected(told)}{where}", "bad")]
     document += [Paragraph(text, 2) for text in lines(reasons(told))]
     if told.message:
-        document.append(Paragraph(f'Kubelet: "{told.reason}: {told.message}"' if told.reason else told.message, 2))
+        document.append(Paragraph(f'Kubelet: "{told.message}"' if told.reason else told.message, 2))
     if told.matrix is not None and told.matrix.rows:
         table = told.matrix.of_parts() if told.odd_cores else told.matrix
         document += [Paragraph(), matrix_table(table), *(Paragraph(text, 2) for text in matrix_notes(table))]

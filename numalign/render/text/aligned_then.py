@@ -155,7 +155,8 @@ def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] 
     told: dict[str, list[ContainerResult]] = {}
     for container in after.containers:
         if container.alignment.aligned is False:
-            told.setdefault(reason_of(container, after.qos, _newcomers_there(change, container)), []).append(container)
+            newcomers = _newcomers_there(change, container)
+            told.setdefault(reason_of(container, after.qos, newcomers, of_fix=True), []).append(container)
     said = {untied_text(one, after.qos) for one in untied}
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""

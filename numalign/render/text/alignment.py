@@ -103,15 +103,16 @@ def bus_text(every: Iterable[Neighbours]) -> str:
     return "; ".join(texts)
 
 
-def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = ()) -> str:
+def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = (), *, of_fix: bool = False) -> str:
     """Say in words why a container is not aligned; empty: it is, or has nothing to align.
 
     Args:
         container: what it got.
         qos: the pod's class.
         newcomers: pods that are not there today, and that hold something when the container gets it.
+        of_fix: it is said of a fix, below why the pod is rejected.
     """
-    judged, because = container.alignment, list(apart_sentences(container, newcomers))
+    judged, because = container.alignment, list(apart_sentences(container, newcomers, of_fix=of_fix))
     parts = []
     if judged.missing:
         parts.append(f"This machine has no {listed(judged.missing)}")
@@ -133,7 +134,7 @@ def reason_of(container: ContainerResult, qos: QoS, newcomers: Sequence[str] = (
         parts += [f"The container is spread over {nodes_text(judged.nodes)}", *because, enough]
     if judged.unknown and judged.verdict in ("unknown", "spread", "incomplete", "floating"):
         parts.append(f"NUMA node unknown: {', '.join(map(part_text, judged.unknown))}")
-    if parts and because:
+    if parts and (because or of_fix):
         parts += unused_text(container.apart) if container.apart else ()
     if parts:
         parts += map(_nearest_text, judged.nearby) if judged.remote else nearby_texts(judged)
@@ -182,7 +183,16 @@ def _off(judged: Alignment) -> list[Part | Nearby]:
 def _some_text(container: ContainerResult, resource: str, some: Sequence[str]) -> str:
     """Name some of its devices, or memory; of all only how many, where there are many."""
     every = len(container.devices.get(resource, ()))
-    return devices_text(resource, some) if len(some) != every or every < MAX_IDS_NAMED else resource
+    if len(some) == every >= MAX_IDS_NAMED:
+        return resource
+    others = {one for name, ids in container.devices.items() if name != resource for one in ids}
+    clear = some and all(_speaks(one) and one not in others for one in some)
+    return devices_text("" if clear else resource, some)
+
+
+def _speaks(device: str) -> bool:
+    """Tell whether an id does without the name of its resource: `gpu0` does, `0` does not."""
+    return device[:2].isalpha() and any(map(str.isdigit, device))
 
 
 def _with_cpus(container: ContainerResult) -> Iterator[str]:

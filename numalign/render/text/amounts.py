@@ -179,10 +179,8 @@ def part_text(part: Part | Nearby) -> str:
 
 
 def devices_text(resource: str, some: Sequence[str]) -> str:
-    """Name devices of a resource; without ids the resource alone."""
-    if len(some) == 2:
-        return f"{resource} {listed(some)}"
-    return f"{resource} {ids_text(some)}" if some else resource
+    """Name devices of a resource, without its name their ids alone; without ids the resource alone."""
+    return " ".join(filter(None, [resource, listed(some) if len(some) == 2 else ids_text(some)]))
 
 
 def ids_text(ids: Sequence[str], most: int = MAX_IDS_NAMED) -> str:

@@ -50,9 +50,11 @@ MAX_INSTEAD = 3
 
 NO_COMMAND = "No command shows it: with the node's state files the kubelet would not start (see below)."
 
-AGAIN = "repeat the command with its flag."
-
 COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
+
+
+Where = tuple[Sequence[str], Sequence[str]]
+"""Sentences on what is not aligned with a change, and on what is."""
 
 
 class Advice(NamedTuple):
@@ -86,19 +88,20 @@ def changes_lines(
         return
     placed = dict[tuple[str, ...], int]()
     yield from _badly_suited(told, [sum(len(step.changes) for step in each) for each in steps])
-    yield Paragraph(f"{_how_ordered(told.changes)}:")
+    again = "; repeat with the flag" * bool(advice.flags and not wide)
+    yield Paragraph(f"{_how_ordered(told.changes)} (tested{again}):")
     for number, (change, after, command) in enumerate(
         zip(told.changes, told.after, advice.changes, strict=True), start=1
     ):
-        yield from _change(number, (change, after, steps[number - 1]), config, told)
-        yield from _where(number, (change, after), told, placed)
+        where = _where(number, (change, after), told, placed)
+        yield from _change(number, (change, after, steps[number - 1]), where, config, told)
+        yield from (Note(f"warning: {text}", "warn", 5) for text in _warnings(change))
         yield from (Paragraph(text, 5) for text in aligned_first(change, told.alone[number - 1], told))
         if command is None:
             yield Note(NO_COMMAND, "dim", 5)
         else:
             yield Command(command if wide or not advice.flags else advice.flags[number - 1], 5)
-    again = "" if wide or not advice.flags else f"Test {'the' if len(told.changes) == 1 else 'a'} fix: {AGAIN} "
-    if text := f"{again}{' '.join(for_the_whole_node(told.changes, config))}".strip():
+    if text := " ".join(for_the_whole_node(told.changes, config)):
         yield Paragraph()
         yield Paragraph(text)
 
@@ -106,12 +109,13 @@ def changes_lines(
 def _how_ordered(changes: Sequence[WayOut]) -> str:
     """Say what the order of changes goes by."""
     if len(changes) < 2:
-        return "Fix (tested)"
+        return "Fix"
     if len({change.needs_newcomers for change in changes}) > 1:
-        return "Fixes (each tested; those that depend on another pod come last)"
+        return "Fixes, those that depend on another pod last"
     here = [change for change in changes if not change.machine and not change.hardware]  # other machines come last
-    machine = any(change.machine and not change.example for change in changes)
-    return f"Fixes (each tested; {'the other machine first, then ' * machine}{_first(here)})"
+    if any(change.machine and not change.example for change in changes):
+        return "Fixes, the other machine first"
+    return f"Fixes{_first(here)}"
 
 
 def _first(here: Sequence[WayOut]) -> str:
@@ -121,11 +125,11 @@ def _first(here: Sequence[WayOut]) -> str:
         key = (not change.keeps_devices, change.leaves_out, change.long)
         groups.setdefault(key, set()).add(bool(change.flags))
     settings = any(len(each) > 1 for each in groups.values())
-    names = ("those that keep every device come first", "those that remove nothing come first", "short ones first")
+    names = (", those that keep all devices first", ", those that remove nothing first", ", short ones first")
     for name, values in zip(names, zip(*groups, strict=True), strict=False):
         if len(set(values)) > 1:
-            return f"{name}{', pods before node' * settings}"
-    return "pods first, then node settings" if settings else "smallest loss first"
+            return name
+    return ", pods before node settings" if settings else ", smallest loss first"
 
 
 def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Block]:
@@ -148,8 +152,13 @@ def _badly_suited(told: ExplainedPod, counts: Sequence[int]) -> Iterator[Block]:
 
 
 def _change(
-    number: int, one: tuple[WayOut, PodResult | None, Sequence[Step]], config: KubeletConfig, told: ExplainedPod
+    number: int,
+    one: tuple[WayOut, PodResult | None, Sequence[Step]],
+    where: Where,
+    config: KubeletConfig,
+    told: ExplainedPod,
 ) -> Iterator[Block]:
+    """Say what to do, why, and what becomes of the pod; of one setting and one container in one paragraph."""
     change, after, steps = one
     many, aligned = told.containers, aligned_then(change, after, told) + where_then(change, after, told)
     count = sum(len(step.changes) for step in steps)
@@ -158,29 +167,31 @@ def _change(
         yield Item(number, f"{what_text(only, config, many)}{aligned}", 2)
     else:
         yield Item(number, f"Make {COUNTS.get(count, str(count)).lower()} changes together{aligned}", 2)
+    apart, rest = where
     for step in steps:
+        texts = list(reason_lines(step, change))
+        if count < 2 and many == 1 and change.flags:
+            texts, apart, rest = [" ".join([*texts, *apart, *rest])], [], []
         if count > 1:
             yield from (Paragraph(f"- {_lower(what_text(each, config, many))}", 5) for each in step.changes)
-        yield from (Paragraph(text, 7 if count > 1 else 5) for text in reason_lines(step, change))
+        yield from (Paragraph(text, 7 if count > 1 else 5) for text in texts)
     if change.or_pods:
         others = few_of([pod.name for pod in change.or_pods], MAX_INSTEAD)
         yield Paragraph(f"Or move {'one of ' * (len(change.or_pods) > 1)}{others}.", 5)
-    for text in admitted_anew(change, told):
-        yield Paragraph(text, 5)
+    yield from (Paragraph(text, 5) for text in admitted_anew(change, told))
+    yield from (Note(text, "warn", 5) for text in apart)
+    yield from (Paragraph(text, 5) for text in rest)
 
 
 def _where(
     number: int, one: tuple[WayOut, PodResult | None], told: ExplainedPod, said: dict[tuple[str, ...], int]
-) -> Iterator[Block]:
-    """Say where what lies that is not aligned with a change, and warn; `said` has where earlier ones leave it."""
+) -> Where:
+    """Say where what lies that is not aligned with a change, and what is; `said` has where earlier ones leave it."""
     apart, rest = list(unaligned(*one, told.untied)), [*aligned_too(*one), *beside_the_cpus(*one)]
     first = said.setdefault((*apart, *rest), number)
     if first != number and apart and long([*apart, *rest]):
-        apart, rest = [f"NOT aligned as in fix {first}."], []
-    yield from (Note(text, "warn", 5) for text in apart)
-    yield from (Paragraph(text, 5) for text in rest)
-    for text in _warnings(one[0]):
-        yield Note(f"warning: {text}", "warn", 5)
+        return [f"NOT aligned as in fix {first}."], []
+    return apart, rest
 
 
 def _warnings(change: WayOut) -> Iterator[str]:

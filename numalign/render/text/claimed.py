@@ -110,7 +110,7 @@ def _device(one: ClaimedDevice) -> str:
 
 def _numa(one: ClaimedDevice) -> str:
     if one.numa is None:
-        return "nobody says"
+        return "unknown"
     nodes = ", ".join(map(str, one.numa))
     return nodes if one.told_by == "driver" else f"{nodes} (by the machine)"
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numalign.results.admit import PodResult
     from numalign.results.compare import ComparedMachine, CompareResult
 
+MAX_NODES_ADDED = 4
+"""What more NUMA nodes have left is not written as a sum."""
+
 MAX_HINTS_SHOWN = 3
 """How many different hints of a set of pods a row shows; `wide` shows all."""
 
@@ -270,8 +273,28 @@ def _stranded_apart(rows: Sequence[ComparedRow]) -> Iterator[str]:
         text = stranded_text(one)
         if text not in (NOTHING, "nothing"):
             groups.setdefault(text, []).append(one)
-    if 1 < len(groups) <= MAX_HINTS_SHOWN:
-        yield from (f"Stranded under {_names(some, rows)}: {text}." for text, some in groups.items())
+    if not 1 < len(groups) <= MAX_HINTS_SHOWN:
+        return
+    names = [_names(some, rows) for some in groups.values()]
+    if len(names[-1]) > len("the others") and sum(map(len, groups.values())) == len(rows):
+        names[-1] = "the others"
+    few = all(len(one.stranded) <= MAX_NODES_ADDED and _numbered(one) for one in rows)
+    texts = [_per_node(some[0]) if few else f"({text})" for text, some in groups.items()]
+    each = (f"under {name} {text}" for name, text in zip(names, texts, strict=True))
+    yield f"Stranded per NUMA node: {', '.join(each)}."
+
+
+def _numbered(one: ComparedRow) -> bool:
+    """Tell whether all that is left lies on NUMA nodes of the machine."""
+    return all(numa is not None and numa >= 0 for numa, _ in one.stranded)
+
+
+def _per_node(one: ComparedRow) -> str:
+    """Write what is left of what the pods take exclusively, node by node: `80 + 112 cpu`."""
+    names = [name for name in sorted(one.exclusive) if any(free.get(name) for _, free in one.stranded)]
+    return ", ".join(
+        f"{' + '.join(amount_text(name, free.get(name, 0)) for _, free in one.stranded)} {name}" for name in names
+    )
 
 
 def _place(numas: Sequence[int | None]) -> str:

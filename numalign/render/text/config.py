@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -54,9 +55,9 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
         if step.change is None:
             parts.append(Paragraph("No single setting fixes this.", 3))
             continue
-        for field, value in step.change.values.items():
+        for label, (field, value) in zip(chain(["fix:"], repeat("and ")), step.change.values.items(), strict=False):
             setting = f"{FIELD_NAMES[field]}: {_flow(plain_setting(value))}"
-            parts.append(Note(f"fix: {setting}", "good", 3))
+            parts.append(Note(f"{label} {setting}", "good", 3))
         if step.change.field == "reserved_memory" and sums:
             parts += _memory_parts(sums, 3) if _differ(sums) else ()
             sums = ()

@@ -22,7 +22,8 @@ from numalign.render.text.changes import Advice, changes_lines
 from numalign.render.text.details import alternatives_lines, details, first_of_all, meant, next_lines, plugins_to_mend
 from numalign.render.text.hardware import CLOSENESS, pair_text
 from numalign.render.text.reasons import settings_text
-from numalign.render.text.tables import allocated, tables
+from numalign.render.text.spread import one_side_text
+from numalign.render.text.tables import allocated, distance_text, in_the_table, mean_distance, tables
 from numalign.render.text.words import lines, words
 from numalign.results.explain import reasons_of
 
@@ -264,7 +265,7 @@ def _placements(told: ExplainedPod) -> Iterator[Block]:
             continue
         pinned = any(place.resource == CPU for place in placement.places)
         for place in placement.places:
-            far = ("unknown" if pinned else "-") if place.distance is None else str(place.distance)
+            far = distance_text(place.distance, pinned=pinned)
             rows.append((placement.container, place.resource, nodes_text(place.nodes), far))
     if rows:
         yield Paragraph()
@@ -281,7 +282,7 @@ def _judgements(told: ExplainedPod, with_claims: Mapping[str, ClaimsVerdict]) ->
             words = f"{pair.resource} {pair.device} and {pair.other_resource} {pair.other_device}"
             yield Note(f"{words}: {pair_text(pair)}", "warn" if pair.closeness == "other node" else "", 4)
         gpus = [pair for pair in container.neighbours if pair.alike]
-        yield from [Paragraph(bus_text(gpus), 4)] * bool(gpus)
+        yield from [Paragraph(bus_text(gpus), 4 if told.containers > 1 else 2)] * bool(gpus)
 
 
 def _closer(told: ExplainedPod, *, wide: bool) -> Iterator[Block]:
@@ -337,7 +338,7 @@ def _judgement(
         if several:
             yield Paragraph(f"{name}nothing to align", 2)
         return
-    far = _distance(placement)
+    far = [] if container.name in in_the_table(told) else list(_distance(placement))
     if judged.verdict == "aligned":
         near = [f"{text}." for text in nearby_texts(judged)]
         if with_claims == "aligned":
@@ -349,16 +350,14 @@ def _judgement(
         without = f"without claims aligned on {nodes_text(judged.nodes)}."
         yield Note(" ".join([f"{name}{word} with its claims, {without}", *far, *near]), "warn", 2)
         return
-    least = [f"{least_text(judged)}."] * bool(judged.remote)
+    least = [f"{least_text(judged)}."] * bool(judged.remote and not one_side_text(container))
     verdict = [f"{name}{VERDICT_WORDS[judged.verdict]}."] * several
     yield Note(" ".join([*verdict, reason_of(container, told.pod.qos), *far, *least]), "warn", 2)
 
 
-def _distance(placement: Placement) -> list[str]:
-    if placement.distance is None or placement.local is None or placement.distance == placement.local:
-        return []
-    mean = f"{placement.distance:.1f}".removesuffix(".0")
-    return [f"Mean NUMA distance: {mean} (local: {placement.local})."]
+def _distance(placement: Placement) -> Iterator[str]:
+    if mean := mean_distance(placement):
+        yield f"Mean NUMA distance: {mean} (local: {placement.local})."
 
 
 VERDICT_WORDS: Mapping[Verdict, str] = {

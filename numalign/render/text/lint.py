@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from numalign.results.lint import KnownFinding, LintResult
 
 
+MAX_FIX = 73
+"""How long fixes of one kind may be that share a line of a terminal."""
+
 _STYLES: dict[str, Style] = {"note": "dim", "unaligned": "warn", "rejected": "bad", "impossible": "bad"}
 
 
@@ -74,8 +77,9 @@ def _lines(group: list[Place]) -> Iterable[Block]:
     who = f" container {first.container}" if first.container else ""
     yield Note(f"{file}:{line}: {first.code} ({first.effect}){who}", _STYLES[first.effect])
     yield Paragraph(_joined([finding.message for _, _, finding in group]), 2)
-    for advice in dict.fromkeys(finding.advice for _, _, finding in group):
-        yield Paragraph(f"fix: {advice}", 2)
+    advice = list(dict.fromkeys(finding.advice for _, _, finding in group))
+    together = ", and ".join(advice)
+    yield from (Paragraph(f"fix: {one}", 2) for one in ([together] if len(together) <= MAX_FIX else advice))
 
 
 def _joined(messages: list[str]) -> str:

@@ -46,13 +46,16 @@ ASKED = "(request)"
 """The first row beside those of the NUMA nodes."""
 
 
-def matrix_table(table: Matrix, *, verdict: bool = False, given: Mapping[str, tuple[str, str]] | None = None) -> Table:
+def matrix_table(
+    table: Matrix, *, verdict: bool = False, given: Mapping[str, tuple[str, str]] | None = None, mean: str = ""
+) -> Table:
     """Lay the matrix out; of many nodes those that do not differ share a column, or a row in a table that is too wide.
 
     Args:
         table: the matrix.
         verdict: say of each node whether it has everything.
         given: resource -> where it was allocated, and its distance; without it: where each resource fits.
+        mean: the mean distance, where the nodes of all of it are not as near as can be.
     """
     judged = verdict and table.policy != "none"
     shown: list[tuple[Cell, ...]] = []
@@ -68,7 +71,7 @@ def matrix_table(table: Matrix, *, verdict: bool = False, given: Mapping[str, tu
         last = {"ALLOCATED": [*where], "DISTANCE": [*far]}
     if judged:
         names, asked = [*names, "all"], [*asked, ""]
-        last = {title: [*cells, ""] for title, cells in last.items()}
+        last = {title: [*cells, f"mean {mean}" * bool(mean and title == "DISTANCE")] for title, cells in last.items()}
     cells = [shown[places[0]] for places in columns]
     titles = ("FREE", "REQUEST", *(_where(table, one).upper() for one in columns), *last)
     by_resource = _table(titles, zip(names, asked, *cells, *last.values(), strict=True))

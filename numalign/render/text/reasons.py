@@ -109,7 +109,7 @@ def _still(refusal: Refusal) -> str:
     """Say what becomes of a pod under a policy that does not do, and why."""
     if refusal.crash is not None:
         return f"also {'hangs' if refusal.stage == 'hang' else 'crashes'} the kubelet"
-    return f"also rejects the pod{_in_a_word(refusal)}"
+    return f"also rejects{_in_a_word(refusal) or ' the pod'}"
 
 
 def _in_a_word(refusal: Refusal) -> str:
@@ -235,12 +235,11 @@ def for_the_whole_node(changes: Sequence[WayOut], config: KubeletConfig) -> Iter
     which, one = listed(list(map(str, numbers))), len(numbers) == 1
     verb = f"Fix {which} affects" if one else f"Fixes {which} affect"
     files = {number: stale_files(change, config) for number, change in enumerate(changes, start=1)}
-    yield f"{verb} every pod of the node: drain it, stop the kubelet,"
-    yield "change its configuration, start the kubelet."
+    yield f"{verb} all pods: drain the node, change the setting, restart the kubelet."
     for number, names in files.items():
         if names:
-            start = "the start" if one else f"the start with fix {number}"
-            yield f"Before {start}, delete {listed(names)} in the root directory of the kubelet."
+            which = "" if one else f" with fix {number}"
+            yield f"Before the kubelet starts{which}, delete {listed(names)} in its root directory."
 
 
 def stale_files(change: WayOut, config: KubeletConfig) -> list[str]:

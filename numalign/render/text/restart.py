@@ -55,11 +55,24 @@ def _row(one: Rejection) -> str:
     return f'{one.place}. {one.name}{_WHEN[one.when]}: "{said}"'
 
 
-def node_parts(restart: Restart, *, wide: bool = False) -> Iterator[Block]:
-    """Say what a restart and a reboot of a node do to its pods; `wide` names those that need their devices anew."""
-    yield from restart_parts(restart)
+RESTARTS = "A kubelet restart would succeed"
+"""The kubelet starts with its files and settings."""
+
+
+def node_parts(restart: Restart, *, starts: bool = False, wide: bool = False) -> Iterator[Block]:
+    """Say what a restart and a reboot of a node do to its pods.
+
+    Args:
+        restart: what a restart does.
+        starts: also say that the kubelet starts with its files and settings.
+        wide: name the pods that need their devices anew.
+    """
+    survives = starts and not restart.start_error
+    yield from restart_parts(restart, f"{RESTARTS}, but" if survives else "A restart")
     if restart.pods and not restart.rejected:
-        yield Note("A restart rejects no running pod.", "good")
+        yield Note(
+            f"{RESTARTS} and rejects no running pod." if survives else "A restart rejects no running pod.", "good"
+        )
     if restart.memory_may_move:
         yield Note(
             f"Before a reboot, drain the node and delete {MEMORY_FILE}. "

@@ -38,23 +38,32 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
         running = sum(pod.runs for pod in result.pods)
         document += [Paragraph(), Title(f"{running} of {len(result.pods)} pods run")]
     for pod in result.pods:
-        document += [Paragraph(), *_outcome(pod)]
+        document += [Paragraph(), *_outcome(pod), *(Paragraph(text, 2) for text in _fix(pod))]
         if pod.answers:
             document += [Paragraph(), *_pod(pod, result.title, wide=wide)]
-    advice = dict.fromkeys(text for pod in result.pods if not pod.runs for text in _advice(pod))
-    return [*document, *[Paragraph()] * bool(advice), *map(Paragraph, advice)]
+    where = dict.fromkeys(text for pod in result.pods for text in _where_fixes_are(pod))
+    return [*document, *[Paragraph()] * bool(where), *map(Paragraph, where)]
 
 
-def _advice(pod: ScheduledPod) -> Iterator[str]:
-    """Say what to do for a pod that does not run: a scheduler or nodes that run it, or where to find changes of it."""
-    good = [one for one in pod.answers if one.fit.passed and _runs(one)]
-    if good:
+def _good(pod: ScheduledPod) -> list[NodeAnswer]:
+    """List the nodes that would run a pod that does not run."""
+    return [] if pod.runs else [one for one in pod.answers if one.fit.passed and _runs(one)]
+
+
+def _fix(pod: ScheduledPod) -> Iterator[str]:
+    """Name schedulers and nodes that would run a pod that does not run."""
+    if good := _good(pod):
         fit = [one for one in pod.answers if one.fit.passed]
         taken = {name: [_runs(one) for one in fit if one.verdicts[name].passed] for name in good[0].verdicts}
         able = [name for name, runs in taken.items() if runs and all(runs)]
-        other = f"use --scheduler {' or '.join(able)}, or " * bool(able)
-        yield f"fix: {other}keep the pod on {names_text([one.node for one in good])} (nodeSelector): admitted there"
-    elif pod.answers and not pod.gates:
+        others = ", ".join(able[:-1])
+        other = f"--scheduler {' or '.join(filter(None, [others, *able[-1:]]))}, or " * bool(able)
+        yield f"fix: use {other}a nodeSelector for {names_text([one.node for one in good])}"
+
+
+def _where_fixes_are(pod: ScheduledPod) -> Iterator[str]:
+    """Say where to find changes of a pod that no node would run."""
+    if pod.answers and not pod.gates and not pod.runs and not _good(pod):
         node = next((one.node for one in pod.answers if one.fit.passed), pod.answers[0].node)
         first = f"numalign snapshot on {pod.node or node}"
         yield f"For fixes, run {first}, then numalign explain with the pod and --node FILE."
@@ -205,8 +214,7 @@ def _outcome(pod: ScheduledPod) -> Iterator[Block]:
         yield Note(f"{placed}kubelet verdict unknown", "warn")
     elif not chosen.kubelet.admitted:
         yield Note(f"{placed}its kubelet rejects the pod", "bad")
-        said = ": ".join(filter(None, (chosen.kubelet.reason, chosen.kubelet.message)))
-        yield Note(f'Kubelet: "{said}"', "dim", 2)
+        yield Note(f'Kubelet: "{chosen.kubelet.message or chosen.kubelet.reason}"', "dim", 2)
     elif pod.claims is None or not pod.claims.containers:
         aligned = {True: ", aligned", False: ", NOT aligned", None: ""}[chosen.kubelet.aligned]
         yield Note(

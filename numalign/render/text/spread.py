@@ -22,24 +22,29 @@ def sentences(parts: Iterable[str]) -> str:
     return ". ".join(texts) + "." * bool(texts)
 
 
-def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Iterator[str]:
-    """Say of a container that is spread which nodes were chosen for it, and why; nothing where that is not known."""
+def apart_sentences(container: ContainerResult, newcomers: Sequence[str], *, of_fix: bool = False) -> Iterator[str]:
+    """Say of a container that is spread which nodes were chosen for it, and why; nothing where that is not known.
+
+    Args:
+        container: what it got.
+        newcomers: pods that are not there today, and that hold something when the container gets it.
+        of_fix: why the pod is rejected is said above, so only what is not: init containers, and too little there.
+    """
     found = container.apart
     if found is None:
         return
     if found.nodes is None:
         yield from ["The kubelet chose no NUMA nodes"] * (found.policy != "none")
         return
-    several = found.nodes & (found.nodes - 1)
-    any_of = several and container.alignment.remote and not (found.outside or found.first or found.by_socket)
-    chose = f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}"
-    lets = _one_side(container) or f"{found.policy} lets each resource come from any of these" if any_of else ""
-    why = [f"The pod requests {_amounts(found.why.large)}"] if found.why.large else []
-    why += _why_chosen(found.why, container.alignment.least)
-    short = lets and not why and not _one_side(container)
-    yield f"{chose}, and {lets}" if short else chose
-    yield from why
-    yield from [lets] * bool(lets and not short)
+    one_side = one_side_text(container)
+    if not one_side and (found.outside or not of_fix):
+        any_of = ": each resource may come from any of these NUMA nodes" * _any_of(container)
+        yield f"The kubelet chose {nodes_text(found.nodes)}{' for the whole pod' * found.whole_pod}{any_of}"
+    if found.why.large:
+        yield f"The pod requests {_amounts(found.why.large)}"
+    yield from _why_chosen(found.why, container.alignment.least)
+    if one_side and not of_fix:
+        yield one_side
     if found.outside:
         yield from _outside(found, container, newcomers)
     elif found.first:
@@ -48,8 +53,18 @@ def apart_sentences(container: ContainerResult, newcomers: Sequence[str]) -> Ite
         yield "align-by-socket takes CPUs of the whole socket"
 
 
-def _one_side(container: ContainerResult) -> str:
+def _any_of(container: ContainerResult) -> bool:
+    """Tell whether a container is spread only because each resource may come from any of the nodes chosen."""
+    found = container.apart
+    if found is None or found.nodes is None or found.outside or found.first or found.by_socket:
+        return False
+    return bool(found.nodes & (found.nodes - 1) and container.alignment.remote)
+
+
+def one_side_text(container: ContainerResult) -> str:
     """Say what needs several nodes, where the CPUs need fewer and all come from fewer; empty: they do not."""
+    if not _any_of(container):
+        return ""
     judged = container.alignment
     cpus = judged.places.get(CPU, 0)
     counts = {name: len(ids) for name, ids in container.devices.items() if name in judged.widest}

@@ -11,7 +11,7 @@ from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
 from numalign.render.text.amounts import bytes_text, listed, nodes_text
-from numalign.render.text.restart import node_parts
+from numalign.render.text.restart import RESTARTS, node_parts
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
@@ -28,8 +28,7 @@ STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
 def status_document(result: StatusResult, *, wide: bool = False) -> Document:
     """Build the page; `wide` shows leftovers' UIDs, free memory of every kind, and what to do about each finding."""
     parts: list[Block] = [*(Note(text, "dim") for text in header(result.setup, result.origin, result.reserved_cpus))]
-    parts += _start(result)
-    parts += node_parts(result.restart, wide=wide) if result.restart else ()
+    parts += _start(result, wide=wide)
     parts += [Note(f"unknown: {one}", "warn") for one in result.unknown]
     parts.append(Paragraph())
     short = {} if wide else short_names(result.pods)
@@ -60,7 +59,7 @@ def _largest(by_policy: Mapping[str, int], own: str) -> str:
     """Say the largest aligned pod of the node's own policy first, and once where policies agree."""
     sizes: dict[int, list[str]] = {}
     for policy, cpus in sorted(by_policy.items(), key=lambda item: item[0] != own):
-        sizes.setdefault(cpus, []).append(policy)
+        sizes.setdefault(cpus, []).append(f"{policy}{' (does not align)' * (policy == 'none' and not cpus)}")
     if not any(sizes):
         return "No aligned Guaranteed pod fits under any policy. To make room, move a pod off the node."
     told = (
@@ -151,12 +150,14 @@ def largest_text(room: Room) -> str:
     return ", ".join(parts)
 
 
-def _start(result: StatusResult) -> Iterable[Block]:
-    if result.starts:
-        yield Note("A kubelet restart would succeed with these files and settings.", "good")
-        return
-    yield Note("The kubelet would NOT restart:", "bad")
-    yield from stopped(result.start_error, result.remedy)
+def _start(result: StatusResult, *, wide: bool) -> Iterable[Block]:
+    if not result.starts:
+        yield Note("The kubelet would NOT restart:", "bad")
+        yield from stopped(result.start_error, result.remedy)
+    elif result.restart is None or not result.restart.pods:
+        yield Note(f"{RESTARTS}.", "good")
+    if result.restart is not None:
+        yield from node_parts(result.restart, starts=result.starts, wide=wide)
 
 
 def stopped(error: str, remedy: str) -> Iterable[Block]:

@@ -18,6 +18,7 @@ from numalign.render.text.words.shortage import taken_text
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
+    from numalign.analysis.placement import Placement
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.untied import Untied
     from numalign.model.pod import QoS
@@ -80,10 +81,13 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
         yield Paragraph(_whom(table.container), 2)
     if refusal is not None and refusal.odd_cores:
         table = table.of_parts()
-    yield matrix_table(table, verdict=True, given=allocated(told).get(table.container or ""))
+    given, far = allocated(told).get(table.container or ""), in_the_table(told).get(table.container or "")
+    yield matrix_table(table, verdict=True, given=given, mean=mean_distance(far) if far else "")
     yield from (Paragraph(text, 2) for text in (_in_spite(told, refusal) if refusal is not None else ()))
     last = set() if table is told.matrices[-1] else {text for text in matrix_notes(told.matrices[-1]) if text != SOME}
     yield from (Paragraph(text, 2) for text in matrix_notes(table) if text not in last)
+    if far:
+        yield Paragraph(f"local distance is {far.local}", 2)
     if table.strayed and refusal is None:
         chosen = "align-by-socket also takes CPUs of the socket's other NUMA nodes"
         yield Paragraph(f"The CPUs are from {nodes_text(table.strayed)}: {chosen}.", 2)
@@ -96,15 +100,30 @@ def allocated(told: ExplainedPod) -> dict[str, dict[str, tuple[str, str]]]:
     for one in told.placements:
         pinned = any(place.resource == CPU for place in one.places)
         cells = {
-            place.resource: (
-                nodes_text(place.nodes),
-                ("unknown" if pinned else "-") if place.distance is None else str(place.distance),
-            )
+            place.resource: (nodes_text(place.nodes), distance_text(place.distance, pinned=pinned))
             for place in one.places
         }
         if cells and set(cells) <= rows.get(one.container, set()):
             found[one.container] = cells
     return found
+
+
+def distance_text(distance: int | None, *, pinned: bool) -> str:
+    """Write a distance from the CPUs of a container; `pinned`: it has CPUs that a distance could be from."""
+    return ("unknown" if pinned else "-") if distance is None else str(distance)
+
+
+def mean_distance(placement: Placement) -> str:
+    """Write how far the nodes of a container are from each other on average; empty: not known, or all are local."""
+    if placement.distance is None or placement.local is None or placement.distance == placement.local:
+        return ""
+    return f"{placement.distance:.1f}".removesuffix(".0")
+
+
+def in_the_table(told: ExplainedPod) -> dict[str, Placement]:
+    """Give of each container that is far from something, and whose table says where all is, how far it is."""
+    aligning = {table.container for table in told.matrices if table.policy != "none"} & set(allocated(told))
+    return {one.container: one for one in told.placements if one.container in aligning and mean_distance(one)}
 
 
 def _nothing_tied(containers: Sequence[str | None]) -> str:
@@ -177,7 +196,7 @@ def untied_text(one: Untied, qos: QoS) -> str:
         odd = few_of(amounts, MAX_IDS_NAMED)
         return f"{odd} {verb} not a whole number of bytes"
     if one.kind == "no-plugin":
-        return "no device plugin offers it"
+        return "no device plugin offers this resource"
     return cause_text(one.cause, qos)
 
 

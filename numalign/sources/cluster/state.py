@@ -103,7 +103,7 @@ class _Reading:
             pods.append(pod._replace(labels=read_as(TEXTS, more[0], (*path, "pods", index, 5))) if more else pod)
             demands[uid] = self._demands[shape]._replace(uid=uid)
         if len(pods) != len({pod.full_name for pod in pods}) or len(pods) != len(demands):
-            raise FieldError((*path, "pods"), f"a pod is there twice; {CHANGED}")
+            raise FieldError((*path, "pods"), f"duplicate pod; {CHANGED}")
         unjudged = frozenset(data["unjudged"])
         session = None
         if data["kind"] is not None:
@@ -207,7 +207,7 @@ def _state(node: Node, data: Data, demands: Mapping[str, PodDemand], path: Path)
 
 def _bits(positions: Mapping[str, int], listed: Sequence[str]) -> int:
     if len(set(listed)) != len(listed):
-        raise ValueError("a device is there twice")
+        raise ValueError("duplicate device")
     return sum(1 << positions[one] for one in listed)
 
 

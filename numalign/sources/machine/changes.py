@@ -59,7 +59,7 @@ def changed(machine: Machine, changes: Changes) -> tuple[Machine, tuple[Notice, 
         raise InputError(f"{dotted(finding.path)}: {finding.message}", "--device")
     odd = list(machine_checks.warnings(machine))
     if lost and not changes.devices:
-        text = "on which of the new NUMA nodes the devices are is not told: they give no hints; --device sets it"
+        text = "the new NUMA nodes of the devices are unknown, so these devices give no hints; fix: add --device"
         odd.append(machine_checks.MachineFinding("devices-without-node", ("devices",), text))
     return machine, tuple(Notice(one.code, one.message, dotted(one.path)) for one in odd)
 

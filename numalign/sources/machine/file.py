@@ -17,7 +17,7 @@ from numalign.model.cpuset import ids
 from numalign.model.document import Form, field, fixed, maybe, raw, read, record
 from numalign.model.document.values import amount, boolean, later, name
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
-from numalign.model.path import FieldError, Path, dotted, shown
+from numalign.model.path import FieldError, Path, dotted, shown, unfit
 from numalign.sources.machine import bundled
 from numalign.sources.machine.devices import DEVICES, LINKS, PREFERRED, UNNAMED, UNSAID, Link
 from numalign.sources.machine.sections import HARDWARE, NODE, SUGGESTS, VERSION
@@ -93,6 +93,7 @@ def from_data(data: object, name: str, where: Callable[[Path], str] = dotted) ->
     Raises:
         InputError: it is no machine, or one that cannot be.
     """
+    _check_kind(data, where)
     try:
         machine = MACHINE.read(data)
         if not machine.name:
@@ -104,6 +105,24 @@ def from_data(data: object, name: str, where: Callable[[Path], str] = dotted) ->
     odd = machine_checks.warnings(machine)
     return machine, tuple(Notice(finding.code, finding.message, where(finding.path)) for finding in odd)
 
+
+def _check_kind(data: object, where: Callable[[Path], str]) -> None:
+    """See that a document is a machine at all, before a single key of it is found unknown.
+
+    Raises:
+        InputError: it is of another kind, or none of its keys is one of a machine.
+    """
+    if not isinstance(data, Mapping) or not data:
+        return
+    kind, key = data.get("kind"), str(next(iter(data)))
+    if isinstance(kind, str) and kind != "Machine":
+        raise InputError(f"{unfit('Machine', kind).message}; {A_MACHINE}", where(("kind",)))
+    if key.isprintable() and not data.keys() & MACHINE.schema["properties"].keys():
+        raise InputError(f"not a key of a machine file; {A_MACHINE}", where((key,)))
+
+
+A_MACHINE: Final = "fix: use a machine file, a bundled machine or hwloc XML (numalign help machines)"
+"""What to do where a file is something else."""
 
 _TOGETHER: Final = "expected either regular: or the sections in full, got both"
 
@@ -266,7 +285,7 @@ MACHINE: Final = record(
     maybe("kubelet", raw, says="Fields of KubeletConfiguration."),
     maybe("kubeletVersion", VERSION, "", says="The release of its kubelet, 1.36; --kubelet-version wins."),
     maybe("cgroupV1", boolean, False, says="The host runs cgroup v1; without it: v2."),
-    maybe("suggests", SUGGESTS, {}, says="Policy options that help on this machine; nobody applies them unasked."),
+    maybe("suggests", SUGGESTS, {}, says="Policy options that help on this machine."),
     maybe(
         "hardware",
         later(_hardware),

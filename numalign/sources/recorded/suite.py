@@ -43,7 +43,7 @@ class Expectation(NamedTuple):
     admitted: int | None = None
     """How many pods; -1: all."""
     reason: str | None = None
-    """Of the first pod that is refused."""
+    """Of the first pod that is rejected."""
     message: str | None = None
     """A part of its message."""
     verdicts: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Expectation(NamedTuple):
     cpus: Mapping[str, str] = {}
     """Container of the first pod -> its CPUs as a Linux list."""
     start_error: str | None = None
-    """A part of the words with which the kubelet refuses to start."""
+    """A part of the message with which the kubelet does not start."""
 
 
 class Case(NamedTuple):
@@ -157,7 +157,7 @@ _EXPECTATION: Final = record(
     maybe(
         "admitted", Form(_admitted, int, {"anyOf": [boolean.schema, _NUMBER.schema]}), says="How many pods; true: all."
     ),
-    maybe("reason", _TEXT, says="Of the first pod that is refused."),
+    maybe("reason", _TEXT, says="Of the first pod that is rejected."),
     maybe("message", _TEXT, says="A part of its message."),
     field(
         "verdict",
@@ -166,7 +166,7 @@ _EXPECTATION: Final = record(
         says="One of these for every admitted pod.",
     ),
     maybe("cpus", map_of(_TEXT, "container: CPUs"), says="Container of the first pod to its CPUs as a Linux list."),
-    maybe("startError", _TEXT, says="A part of the words with which the kubelet refuses to start."),
+    maybe("startError", _TEXT, says="A part of the message with which the kubelet does not start."),
     wanted="what is to come of it",
     also={"minProperties": 1},
 )

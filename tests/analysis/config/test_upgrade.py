@@ -19,7 +19,7 @@ CASES = [
         (),
         (
             "kubelet 1.37 crashes at its start: PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass "
-            "need PodLevelResources; fix: set them to false, too"
+            "need PodLevelResources; fix: also set these to false"
         ),
     ),
     (

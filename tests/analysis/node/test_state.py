@@ -157,5 +157,5 @@ def test_what_pods_that_are_gone_hold_and_until_when() -> None:
     assert [message.partition(" at ")[2] for _, message in found(after, files, ())] == [
         "the next reconcile, at most about 10 s",
         "the next admission of a Guaranteed pod",
-        "the next allocation of a device",
+        "the next device allocation",
     ]

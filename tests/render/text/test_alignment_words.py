@@ -33,10 +33,9 @@ THIRD = FIGURE._replace(
             5,
             [
                 (
-                    "c0: CPUs, hugepages-1Gi, memory and intel.com/sriov sriov3 on NUMA 0, "
-                    "intel.com/sriov sriov0 on NUMA 0,2 at once, intel.com/sriov sriov1 on NUMA 1, "
-                    "intel.com/sriov sriov2 on NUMA 1-2 at once. "
-                    "NUMA 2 has no CPUs, the nearest CPUs are on NUMA 0-1."
+                    "c0: CPUs, hugepages-1Gi, memory and sriov3 on NUMA 0, sriov0 on NUMA 0,2 at "
+                    "once, sriov1 on NUMA 1, sriov2 on NUMA 1-2 at once. NUMA 2 has no CPUs, the "
+                    "nearest CPUs are on NUMA 0-1."
                 ),
                 (
                     "c0: intel.com/sriov sriov2 is on NUMA 1-2 at once: NUMA 2 has no CPUs, the "
@@ -50,12 +49,11 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "c0: CPUs and amd.com/gpu gpu12 and gpu13 on NUMA 3, memory on NUMA 2-3, "
-                    "amd.com/gpu gpu4 and gpu5 on NUMA 1, amd.com/gpu gpu8–11 on NUMA 2. The kubelet "
-                    "chose NUMA 2-3. Init containers (i1) left amd.com/gpu on NUMA 1, which the "
-                    "kubelet allocates first. Init containers (i0, i1) left cpu and memory on NUMA "
-                    "1, unused: The kubelet chose other NUMA nodes."
-                )
+                    "c0: CPUs and gpu12 and gpu13 on NUMA 3, memory on NUMA 2-3, gpu4 and gpu5 on "
+                    "NUMA 1, gpu8–11 on NUMA 2. Init containers (i1) left amd.com/gpu on NUMA 1, "
+                    "which the kubelet allocates first. Init containers (i0, i1) left cpu and memory "
+                    "on NUMA 1, unused: The kubelet chose other NUMA nodes."
+                ),
             ],
             id="devices that an init container left come first, though there is enough on the chosen nodes",
         ),
@@ -76,11 +74,10 @@ THIRD = FIGURE._replace(
             7,
             [
                 (
-                    "c1: CPUs on NUMA 2, hugepages-2Mi and memory on NUMA 2-3,5-6. The kubelet chose "
-                    "NUMA 2-3,5-6 for the whole pod. No set of 2 NUMA nodes that the Memory Manager may "
-                    "combine had 1028Mi of hugepages-2Mi free. Memory is held on NUMA 0. best-effort "
-                    "lets each resource come from any of these."
-                )
+                    "c1: CPUs on NUMA 2, hugepages-2Mi and memory on NUMA 2-3,5-6. No set of 2 NUMA "
+                    "nodes that the Memory Manager may combine had 1028Mi of hugepages-2Mi free. "
+                    "Memory is held on NUMA 0."
+                ),
             ],
             id="nodes that have enough and may not be combined are named, as their memory is held",
         ),
@@ -89,10 +86,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "c1: CPUs on NUMA 4, memory on NUMA 3-4. The kubelet chose NUMA 3-4. Memory is "
-                    "held on NUMA 3-4 together, which the Memory Manager uses only as a whole. "
-                    "best-effort lets each resource come from any of these."
-                )
+                    "c1: CPUs on NUMA 4, memory on NUMA 3-4. Memory is held on NUMA 3-4 together, "
+                    "which the Memory Manager uses only as a whole."
+                ),
             ],
             id="nodes that are used only together are named",
         ),
@@ -113,10 +109,7 @@ THIRD = FIGURE._replace(
             "e2e-d-01200",
             2,
             [
-                (
-                    "s0, c0: CPUs on NUMA 0, memory on NUMA 1-2. The kubelet chose NUMA 1-2. "
-                    "align-by-socket takes CPUs of the whole socket."
-                )
+                ("s0, c0: CPUs on NUMA 0, memory on NUMA 1-2. align-by-socket takes CPUs of the whole socket."),
             ],
             id="CPUs left on nodes that were not chosen are no reason for the choice",
         ),
@@ -166,10 +159,9 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "c0: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1, and best-effort lets each "
-                    "resource come from any of these. Init containers (i0) left cpu on NUMA 1, unused: the "
-                    "container may use any chosen NUMA node."
-                )
+                    "c0: CPUs on NUMA 0, memory on NUMA 0-1. Init containers (i0) left cpu on NUMA "
+                    "1, unused: the container may use any chosen NUMA node."
+                ),
             ],
             id="what an init container leaves and the next one does not take says why",
         ),
@@ -178,9 +170,11 @@ THIRD = FIGURE._replace(
             1,
             [
                 (
-                    "CPUs on NUMA 1, xilinx.com/fpga fpga0 and fpga1 on NUMA 0. The kubelet chose NUMA 0. "
-                    "NUMA 0 has too little cpu, even on an empty node: the rest comes from NUMA 1."
-                )
+                    "best-effort never rejects. restricted also rejects: cpu and xilinx.com/fpga are "
+                    "not free on the same NUMA nodes. CPUs on NUMA 1, fpga0 and fpga1 on NUMA 0. The "
+                    "kubelet chose NUMA 0. NUMA 0 has too little cpu, even on an empty node: the "
+                    "rest comes from NUMA 1."
+                ),
             ],
             id="two devices are named one by one",
         ),
@@ -191,8 +185,7 @@ THIRD = FIGURE._replace(
                 "7537Mi of memory (reduced) (by c0) fits on 1 NUMA node: each has at most 7.3Gi.",
                 (
                     "i0, c0: CPUs on NUMA 2, xilinx.com/fpga on NUMA 2-3 at once, memory on NUMA 3. "
-                    "The kubelet chose NUMA 3 for the whole pod. align-by-socket takes CPUs of the "
-                    "whole socket."
+                    "align-by-socket takes CPUs of the whole socket."
                 ),
             ],
             id="parts that lie apart by an option say so",
@@ -202,11 +195,11 @@ THIRD = FIGURE._replace(
             0,
             [
                 (
-                    "c0: CPUs and intel.com/sriov on NUMA 0, nvidia.com/gpu gpu3 on NUMA 1. The kubelet chose NUMA "
+                    "c0: CPUs and intel.com/sriov on NUMA 0, gpu3 on NUMA 1. The kubelet chose NUMA "
                     "0. NUMA 0 has too little nvidia.com/gpu free: the rest comes from NUMA 1."
                 ),
                 "2. Make two changes together: admitted, NOT aligned",
-                "The kubelet then allocates single CPUs, also from cores in use by other containers.",
+                ("The kubelet then allocates single CPUs, also from cores in use by other containers."),
             ],
             id="what is surely not aligned is no unknown, and what lies off the chosen node says why",
         ),
@@ -233,10 +226,10 @@ THIRD = FIGURE._replace(
             6,
             [
                 (
-                    "c0: CPUs and amd.com/gpu gpu3–5 on NUMA 1, memory, amd.com/gpu gpu0–2 and "
-                    "intel.com/sriov sriov2 on NUMA 0. The kubelet chose NUMA 0. NUMA 0 has too "
-                    "little cpu and amd.com/gpu free: the rest comes from NUMA 1. Init containers "
-                    "(i0) left memory on NUMA 1, unused: The kubelet chose other NUMA nodes."
+                    "c0: CPUs and gpu3–5 on NUMA 1, memory, gpu0–2 and sriov2 on NUMA 0. The kubelet "
+                    "chose NUMA 0. NUMA 0 has too little cpu and amd.com/gpu free: the rest comes "
+                    "from NUMA 1. Init containers (i0) left memory on NUMA 1, unused: The kubelet "
+                    "chose other NUMA nodes."
                 ),
                 "Aligned: i0 on NUMA 1.",
             ],
@@ -252,11 +245,7 @@ THIRD = FIGURE._replace(
             "e2e-d-00598",
             4,
             [
-                (
-                    "c1: CPUs on NUMA 0, memory on NUMA 0-1. The kubelet chose NUMA 0-1. Init "
-                    "containers (i0) left cpu on NUMA 0-1. best-effort lets each resource come from "
-                    "any of these."
-                )
+                ("c1: CPUs on NUMA 0, memory on NUMA 0-1. Init containers (i0) left cpu on NUMA 0-1."),
             ],
             id="what is wider than it need be says why: an init container left some",
         ),
@@ -265,10 +254,9 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "c1: The container is spread over NUMA 0-1. The kubelet chose NUMA 0-1 for the "
-                    "whole pod. The pod requests 19 CPUs. On an empty node every resource fits on 1 "
-                    "NUMA node."
-                )
+                    "c1: The container is spread over NUMA 0-1. The pod requests 19 CPUs. On an "
+                    "empty node every resource fits on 1 NUMA node."
+                ),
             ],
             id="what is wider than it need be says why: the whole pod asks for more",
         ),
@@ -277,11 +265,13 @@ THIRD = FIGURE._replace(
             2,
             [
                 (
-                    "CPUs on NUMA 1, hugepages-1Gi, hugepages-2Mi and memory on NUMA 1-3. The "
-                    "kubelet chose NUMA 1-2. No single NUMA node had all of it free. NUMA 1-2 have "
-                    "too little hugepages-2Mi, even on an empty node: the rest comes from NUMA 3, "
-                    "with hugepages-1Gi and memory."
-                )
+                    "best-effort never rejects. restricted also rejects: cpu and memory fit on 1 "
+                    "NUMA node, hugepages-1Gi and hugepages-2Mi together need 2. CPUs on NUMA 1, "
+                    "hugepages-1Gi, hugepages-2Mi and memory on NUMA 1-3. The kubelet chose NUMA "
+                    "1-2. No single NUMA node had all of it free. NUMA 1-2 have too little "
+                    "hugepages-2Mi, even on an empty node: the rest comes from NUMA 3, with "
+                    "hugepages-1Gi and memory."
+                ),
             ],
             id="what is wider than it need be says why: memory resources go together, and no pod holds any",
         ),

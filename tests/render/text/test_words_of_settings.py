@@ -46,11 +46,14 @@ from tests.render.text.support import recorded
             "e2e-d-01279",
             0,
             [
-                "For CPUs all NUMA nodes of one socket then count as one.",
                 (
-                    "Fixes 2 and 3 affect every pod of the node: drain it, stop the kubelet, "
-                    "change its configuration, start the kubelet. "
-                    "Before the start with fix 3, delete memory_manager_state in the root directory of the kubelet."
+                    "For CPUs all NUMA nodes of one socket then count as one. CPUs on NUMA 2, "
+                    "hugepages-1Gi, hugepages-2Mi and memory on NUMA 2-3."
+                ),
+                (
+                    "Fixes 2 and 3 affect all pods: drain the node, change the setting, restart the "
+                    "kubelet. Before the kubelet starts with fix 3, delete memory_manager_state in "
+                    "its root directory."
                 ),
             ],
             id="an option says what it does, and settings what it takes to change them",
@@ -71,7 +74,7 @@ from tests.render.text.support import recorded
             "e2e-d-01253",
             4,
             [
-                "Fixes (each tested; those that depend on another pod come last):",
+                "Fixes, those that depend on another pod last (tested):",
                 "1. Request at most 1 intel.com/sriov (now 2): aligned on NUMA 0",
                 (
                     "Valid only if p0 (rejected so far) starts before this pod (holds 18 CPUs (2 on "
@@ -104,7 +107,7 @@ from tests.render.text.support import recorded
                     "2. Set the policy to best-effort (now single-numa-node): aligned on NUMA 0-1 "
                     "(CPUs need 2; nvidia.com/gpu on NUMA 0)"
                 ),
-                "restricted also rejects the pod: memory fits on 1 NUMA node, cpu needs 2.",
+                "restricted also rejects: memory fits on 1 NUMA node, cpu needs 2.",
             ],
             id="a policy that is offered is the strictest that does",
         ),
@@ -140,8 +143,8 @@ from tests.render.text.support import recorded
             "e2e-d-02358",
             0,
             [
-                "Fixes (each tested; pods first, then node settings):",
-                "1. Make five changes together: aligned (i0 on NUMA 1, c0 on NUMA 1, c1 on NUMA 0)",
+                "Fixes, pods before node settings (tested):",
+                ("1. Make five changes together: aligned (i0 on NUMA 1, c0 on NUMA 1, c1 on NUMA 0)"),
                 "- request at most 15 CPUs (now 24) in container i0",
                 "2. Set the policy to none (now single-numa-node): admitted, NOT aligned",
             ],
@@ -176,7 +179,7 @@ def test_devices_of_unknown_nodes_count_under_no_stricter_policy_either() -> Non
             "1. Set the policy to best-effort (now single-numa-node): CPUs are aligned, but "
             "NUMA node unknown for 2 of 3 nvidia.com/gpu, and the pod holds some"
         ),
-        ("restricted also rejects the pod: nvidia.com/gpu with an unknown NUMA node do not count."),
+        ("best-effort never rejects. restricted also rejects: nvidia.com/gpu with an unknown NUMA node do not count."),
     ]
     assert [line for line in text if line in expected] == expected, "\n".join(text)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons import change_facts
+from numalign.analysis.reasons.facts import TooLittle, resource_of, with_asked
 from numalign.analysis.reasons.order import reasons
 from numalign.analysis.settings import MEMORY_POLICY, POLICY, SCOPE
 from numalign.kubelet.releases.release import OPTIONS
-from numalign.render.text.amounts import quantity_text
+from numalign.model.resources import is_extended
+from numalign.render.text.amounts import listed, quantity_text
 from numalign.render.text.words import asked, memory, pods, shortage
 
 if TYPE_CHECKING:
+    from numalign.analysis.reasons.asked import Asked
     from numalign.analysis.reasons.order import Case, Told
     from numalign.analysis.refusal import Refusal
 
@@ -84,6 +89,21 @@ def reason_text(reason: change_facts.Reason) -> str:
 def lines(said: Iterable[Told]) -> Iterator[str]:
     """Write facts a line each; the case in which they hold once, where several in a row hold in the same."""
     before = None
-    for one in said:
+    for _, alike in groupby(said, _but_for_the_device):
+        one, *others = alike
+        if others:
+            one = one._replace(fact=with_asked(one.fact, partial(_each, [one, *others])))
         yield f"  {words(one.fact)}" if one.case and (one.case, one.of) == before else sentence(one)
         before = one.case, one.of
+
+
+def _but_for_the_device(told: Told) -> Told:
+    """Give what is told of a device resource that there is too little of, whichever resource it is."""
+    if not isinstance(told.fact, TooLittle) or not is_extended(told.fact.asked.resource):
+        return told
+    return told._replace(fact=with_asked(told.fact, lambda asked: asked._replace(resource="")))
+
+
+def _each(alike: Sequence[Told], asked: Asked) -> Asked:
+    """Name all resources of which the same is told."""
+    return asked._replace(resource=f"{listed([resource_of(one.fact) for one in alike])}, each")

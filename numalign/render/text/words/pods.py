@@ -89,8 +89,8 @@ def _with_places(one: HeldAmount) -> str:
 
 def last_shared(one: facts.LastShared) -> str:
     """Say that no CPU would be left to share."""
-    what = "That amount" if one.more else "This pod"
-    return f"{what} would take the last shared CPU, and the kubelet would not restart."
+    what = "A larger request" if one.more else "This pod"
+    return f"{what} would take the last CPU of the shared pool, and the kubelet would not restart."
 
 
 def odd_bytes(one: facts.OddBytes) -> str:
@@ -108,7 +108,7 @@ def as_wide(one: facts.AsWide) -> str:
     most = f"{readable_text(one.resource, one.most * NANO, down=True)} {named(one.resource)}"
     if one.width == 2:
         do = "do" if len(one.like) > 1 else "does"
-        return f"A NUMA node has at most {most}: more need 2 NUMA nodes, as {like} {do}."
+        return f"More than {most} need 2 NUMA nodes, as {like} {do}."
     fewer = f"Fewer {named(one.resource)} fit on {one.width - 1}"
     return f"{like} {need} {one.width} NUMA nodes. {fewer}: each has at most {most}."
 

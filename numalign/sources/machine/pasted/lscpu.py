@@ -31,7 +31,7 @@ def read_text(text: str, told: Told) -> None:
                 raise told.error(f"NUMA node {node[1]} has CPUs {value}, and others above: are these of one machine?")
         else:
             found.setdefault(key, value)
-    if "NUMA node(s)" not in found and not ("CPU(s)" in found and "Socket(s)" in found):
+    if "NUMA node(s)" not in found and not ("CPU(s)" in found and ("Socket(s)" in found or "Architecture" in found)):
         return
     told.tools.append("lscpu")
     counts = {key: int(found[key]) for key in _COUNTS if found.get(key, "").isdecimal() and len(found[key]) < 6}

@@ -89,10 +89,10 @@ def machine_of(told: Told, name: str) -> tuple[Machine, tuple[Notice, ...]]:
     nodes = sorted(told.nodes)
     memory = {node: told.memory.get(node, 0) for node in nodes}
     if not any(memory.values()):
-        add = "numactl -H tells it, --memory-per-numa-node sets it"
-        told.note("paste-no-memory", f"the memory of the NUMA nodes is not told, and taken as 0; {add}")
+        add = "fix: add the output of numactl -H, or --memory-per-numa-node"
+        told.note("paste-no-memory", f"memory of the NUMA nodes unknown: assumed 0; {add}")
     if not told.distances and len(nodes) > 1:
-        told.note("paste-no-distances", "the distances of the NUMA nodes are not told; numactl -H tells them")
+        told.note("paste-no-distances", "distances of the NUMA nodes unknown; fix: add the output of numactl -H")
     machine = Machine(
         name=name,
         numa_nodes=tuple(
@@ -123,7 +123,9 @@ def machine_of(told: Told, name: str) -> tuple[Machine, tuple[Notice, ...]]:
 
 def _not_enough(told: Told) -> str:
     tools = " and ".join(dict.fromkeys(told.tools))
-    text = f"{tools}: which CPUs are on which NUMA node is not told; add {_CPUS} (one more --machine, or below it)"
+    if tools == "lscpu":
+        return "lscpu: no line names the CPUs of a NUMA node; fix: paste the whole output of lscpu"
+    text = f"{tools}: CPUs of the NUMA nodes unknown; fix: add {_CPUS} (one more --machine, or below it)"
     labels = (told.node.labels if told.node else None) or {}
     named = [labels[label] for label in kubernetes.MACHINE_LABELS if label in labels]
     known = [name for label in named for name in bundled.meant_by(label)]
@@ -146,19 +148,24 @@ def _cores(told: Told) -> tuple[int, ...]:
         return tuple(sorted(told.cores, key=lambda cpus: next(ids(cpus))))
     threads = told.threads or 1
     if told.threads is None:
-        told.note("paste-no-cores", "the threads of a core are not told: each CPU is taken as a core; lscpu tells them")
+        told.note(
+            "paste-no-cores",
+            "threads of a core unknown: each CPU is assumed to be a core; fix: add the output of lscpu",
+        )
     cores = []
     with_cpus = [cpus for cpus in told.nodes.values() if cpus]
     for cpus in with_cpus:
         listed = list(ids(cpus))
         if len(listed) % threads:
-            told.note("paste-no-cores", "CPUs are offline: each CPU is taken as a core; `lscpu -p` tells the cores")
+            told.note(
+                "paste-no-cores", "CPUs are offline: each CPU is assumed to be a core; fix: add the output of lscpu -p"
+            )
             return tuple(1 << cpu for node in with_cpus for cpu in ids(node))
         size = len(listed) // threads
         whole = listed[-1] - listed[0] + 1 == len(listed)
         adjacent = threads > 1 and whole and (len(with_cpus) > 1 or told.adjacent is not False)
         if threads > 1 and whole and len(with_cpus) == 1:
-            told.note("paste-no-cores", "which CPUs are one core is taken as usual; `lscpu -p` tells it")
+            told.note("paste-no-cores", "CPUs of a core unknown: assumed as usual; fix: add the output of lscpu -p")
         for index in range(size):
             members = listed[index * threads : (index + 1) * threads] if adjacent else listed[index::size]
             cores.append(sum(1 << cpu for cpu in members))
@@ -176,7 +183,9 @@ def _sockets(told: Told, cores: Sequence[int]) -> tuple[Unit, ...]:
     with_cpus = [told.nodes[node] for node in sorted(told.nodes) if told.nodes[node]]
     count = told.socket_count or len(with_cpus)
     if told.socket_count is None and len(with_cpus) > 1:
-        told.note("paste-no-sockets", "the sockets are not told: each NUMA node is taken as one; lscpu tells them")
+        told.note(
+            "paste-no-sockets", "sockets unknown: each NUMA node is assumed to be one; fix: add the output of lscpu"
+        )
     if count <= len(with_cpus) and len(with_cpus) % count == 0:
         return _units(with_cpus, count)
     ordered = _by_node(told, cores)
@@ -218,9 +227,8 @@ def _devices(told: Told) -> dict[str, tuple[Device, ...]]:
     }
     lost = [device.id for devices in made.values() for device in devices if device.numa_nodes is None]
     if lost:
-        which = "NUMA nodes are" if len(lost) > 1 else "NUMA node is"
-        set_it = "--device RESOURCE@NODE=N sets it"
-        told.note("paste-no-node", f"{few_of(lost, 3)}: the {which} not told, so they give no hints; {set_it}")
+        fix = "fix: add --device RESOURCE@NODE=N"
+        told.note("paste-no-node", f"NUMA node unknown: {few_of(lost, 3)}; devices without one give no hints; {fix}")
     return made
 
 

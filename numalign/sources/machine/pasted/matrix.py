@@ -171,7 +171,7 @@ def read_amd(text: str, told: Told) -> None:
     if len(names) > MAX_DEVICES:
         raise told.error(f"{AMD}: expected at most {MAX_DEVICES} GPUs, got {len(names)}")
     if not nodes:
-        told.note("paste-cut", f"{AMD} is cut off before its NUMA nodes: no GPU's node is told")
+        told.note("paste-cut", f"{AMD} is cut off before its NUMA nodes: NUMA node unknown for every GPU")
     devices = told.gpus.setdefault("amd.com/gpu", {})
     for number in names:
         node = nodes.get((str(number), "Node"), nodes.get((str(number), "Affinity"), -1))

@@ -38,7 +38,7 @@ def read_text(text: str, told: Told) -> None:
         )
     told.say_nodes(TOOL, nodes)
     if not told.memory.keys() >= nodes.keys():
-        told.note("paste-cut", f"{TOOL} is cut off: it does not tell the memory of every NUMA node")
+        told.note("paste-cut", f"{TOOL} is cut off: memory unknown for some NUMA nodes")
     _distances(text, nodes, told)
 
 
@@ -61,4 +61,4 @@ def _distances(text: str, nodes: dict[int, int], told: Told) -> None:
     if rows.keys() == nodes.keys():
         told.distances = rows
     else:
-        told.note("paste-cut", f"{TOOL} is cut off: the distances of the NUMA nodes are not told")
+        told.note("paste-cut", f"{TOOL} is cut off: distances of the NUMA nodes unknown")

@@ -126,7 +126,7 @@ def test_nccl_tells_devices_beside_lscpu(tmp_path: Path) -> None:
     assert {how: [port.names for port in ports] for how, ports in reach.ports.items()} == {
         "common bridge": [("mlx5_0",)]
     }
-    with pytest.raises(InputError, match="which CPUs are on which NUMA node is not told"):
+    with pytest.raises(InputError, match="CPUs of the NUMA nodes unknown"):
         loaded(tmp_path, NCCL.format("ff00ff00"))
     with pytest.raises(InputError, match=r"NUMA node 1 has CPUs 8-15,24-31, and 0-7,16-23 in NCCL"):
         loaded(tmp_path, NCCL.format("ff00ff"), LSCPU)
