@@ -117,6 +117,7 @@ def evicted(nodes: Sequence[KnownNode], cpus: int, rank: int, config: SchedulerC
         pytest.param([(1, 2), (5, 5)], 4, 9, ("a", ("default/a0",)), id="only whom it takes, the least important"),
         pytest.param([(5, 5), (1, 2)], 8, 9, ("b", ("default/b1", "default/b0")), id="the least important node"),
         pytest.param([(2, 1), (2, 0)], 8, 9, ("b", ("default/b0", "default/b1")), id="then the smallest sum"),
+        pytest.param([(0, 0), (0,)], 8, 9, ("b", ("default/b0",)), id="then the fewest"),
         pytest.param([(0, 0), (0, 9)], 4, 9, ("a", ("default/a1",)), id="then the first node"),
         pytest.param([(3, 3)], 4, 3, None, id="nobody of the same priority"),
         pytest.param([(9, 1)], 8, 5, None, id="nobody where it would not be enough"),
@@ -151,6 +152,24 @@ def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_d
     assert asks(full("mine", 3, 3), 3) is None
     assert asks(full("other", 5, 7), 0) == Preemption("n", ("default/p0",)), "it holds 8 and deserves 4"
     assert asks(full("other", 5), 0, cpus=8) is None, "with 8 its own queue would have more than it deserves"
+
+
+def test_of_whom_kai_evicts_those_run_on_who_still_fit() -> None:
+    """Both go, the lowest priority first, until 4 CPUs are free; then the pod of 5 finds 4, and that of 3 stays."""
+    config, scheduler = SchedulerConfig("kai"), SCHEDULERS["kai"]
+    for found in (ALIGNED, None):
+        there = node("n", found, kind="kai")
+        for place, cpus in enumerate((3, 5)):
+            there = with_pod(scheduler, config, there, asking(cpus, name=f"p{place}")._replace(priority=place))
+        asked = asking(4, name="new")._replace(priority=3)
+        assert scheduler.preempt(scheduler, config, [there], asked) == Preemption("n", ("default/p1",))
+
+
+def test_kai_reads_an_object_where_it_had_none() -> None:
+    config, scheduler, copy = SchedulerConfig("kai"), SCHEDULERS["kai"], copy_of(ALIGNED)
+    assert copy is not None
+    belief = scheduler.published(config, scheduler.opened(config, Around(), None, ()), copy, dict)
+    assert belief == scheduler.opened(config, Around(), copy, ())
 
 
 def test_a_node_scores_by_what_would_be_left_or_used_of_it() -> None:

@@ -188,6 +188,21 @@ def test_options_that_kai_does_not_know() -> None:
     assert why("kai", case_of("kai", session, sized("3"))).code == "XK-4"
 
 
+def test_numa_nodes_that_are_close_together() -> None:
+    """The kubelet puts 5 CPUs on nodes 2 and 3, KAI on 0 and 1; then only KAI has two nodes for 8."""
+    settings = {"memory_manager_policy": "None", "reserved_memory": ()}
+    machine = regular(nodes=4, threads=1)
+    rows = ((10, 20, 20, 20), (20, 10, 20, 20), (20, 20, 10, 12), (20, 20, 12, 10))
+    nodes = [one._replace(distances=row) for one, row in zip(machine.numa_nodes, rows, strict=True)]
+    session = node(
+        machine._replace(numa_nodes=tuple(nodes)),
+        topology_manager_policy="restricted",
+        topology_manager_policy_options={"prefer-closest-numa-nodes": "true"},
+        **settings,
+    )
+    assert why("kai", case_of("kai", session, sized("5", "8"))).code == "XK-4"
+
+
 def test_devices_of_several_numa_nodes() -> None:
     devices = tuple(Device(f"g{number}", (0, 1)) for number in range(2))
     session = node(regular(devices={"example.com/gpu": devices}))

@@ -190,13 +190,8 @@ def _block_there(block: Block, number: int, allocatable: Sequence[int], like: Li
     """Count what a block takes off a NUMA node: RTE the full size on each node; NFD fills node by node (section 7)."""
     if like == "rte":
         return block.size
-    left = block.size
-    for node in ids(block.mask):
-        taken = min(left, allocatable[node])
-        if node == number:
-            return taken
-        left -= taken
-    return 0
+    before = sum([allocatable[node] for node in ids(block.mask) if node < number])
+    return min(max(block.size - before, 0), allocatable[number])
 
 
 _UNITS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}

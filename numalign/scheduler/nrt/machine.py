@@ -112,15 +112,12 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
 
 
 def without_added(written: NodeResourceTopology, read: NodeResourceTopology) -> NodeResourceTopology:
-    """Take back what `machine_of` added to the memory of the object it read, in one that such a node publishes."""
-    before = {number: zone.resources.get(MEMORY) for number, zone in numa_zones_of(read).items()}
-    zones = []
-    for zone in written.zones:
-        now, was = zone.resources.get(MEMORY), before.get(number_of(zone.name) or 0)
-        if now and was and now.capacity and was.capacity == now.capacity - ADDED * NANO:
-            zone = zone._replace(resources={**zone.resources, MEMORY: now._replace(capacity=was.capacity)})
-        zones.append(zone)
-    return written._replace(zones=tuple(zones))
+    """Take back what `machine_of` added to the first zone of the object it read, in one that such a node publishes."""
+    before, (first, *others) = next(iter(numa_zones_of(read).values())), written.zones
+    now, was = first.resources.get(MEMORY), before.resources.get(MEMORY)
+    if now and was and now.capacity and was.capacity == now.capacity - ADDED * NANO:
+        first = first._replace(resources={**first.resources, MEMORY: now._replace(capacity=was.capacity)})
+    return written._replace(zones=(first, *others))
 
 
 def with_memory(machine: Machine, memory: int | None) -> Machine:

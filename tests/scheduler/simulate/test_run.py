@@ -219,6 +219,15 @@ def test_a_pod_that_somebody_else_bound_is_evicted_like_any_other() -> None:
     assert {row.name: row.outcome for row in report.pods} == {"theirs": "deleted", "high": "running"}
 
 
+def test_a_pod_that_is_deleted_when_others_have_made_room_gives_it_back() -> None:
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+    low, high, late = ranked("low", "12500m", 1), ranked("high", "12500m", 3, at=5), ranked("late", "12500m", 1, at=20)
+
+    report = simulate(settings, [low, high._replace(delete_at=5 * SECOND + SECOND // 2), late])
+
+    assert {row.name: row.outcome for row in report.pods} == {"low": "deleted", "high": "deleted", "late": "running"}
+
+
 @pytest.mark.parametrize(("deserved", "outcome"), [({}, "pending"), ({"cpu": "4"}, "running")])
 def test_kai_reclaims_what_a_queue_does_not_deserve_whatever_the_priorities(
     deserved: dict[str, str], outcome: str
