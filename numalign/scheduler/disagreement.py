@@ -26,6 +26,8 @@ class Case(NamedTuple):
     """One disagreement."""
 
     node: ClusterNode
+    session: Session
+    """The twin of its kubelet."""
     pod: Pod
     request: PodRequest
     nrt: NodeResourceTopology | None
@@ -53,18 +55,14 @@ class KnownCause(NamedTuple):
     taken_back: TakenBack
 
 
-def published_now(case: Case) -> NodeResourceTopology | None:
-    """Write the object that the node would publish now; None: nobody knows."""
-    if case.node.session is None:
-        return None
-    return export(case.node.session, case.node.name, ExportOptions(fingerprint=False))
+def published_now(case: Case) -> NodeResourceTopology:
+    """Write the object that the node would publish now."""
+    return export(case.session, case.node.name, ExportOptions(fingerprint=False))
 
 
 def admits_with(case: Case, **settings: object) -> bool:
     """Tell whether the kubelet would admit the pod with other settings; as it did, where it would not start so."""
-    session = case.node.session
-    if session is None:
-        return case.admits
+    session = case.session
     config: KubeletConfig = session.node.config._replace(**settings)  # type: ignore[arg-type]  # fields of its own
     if config == session.node.config:
         return case.admits

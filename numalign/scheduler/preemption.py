@@ -37,11 +37,6 @@ class Victim(NamedTuple):
     name: str
     request: PodRequest
 
-    @property
-    def key(self) -> str:
-        """What the plugin remembers of it."""
-        return f"{self.namespace}/{self.name}"
-
 
 class Filtered(NamedTuple):
     """The filter's answer, and what it leaves behind in the cache."""

@@ -163,13 +163,15 @@ class _Desk:
         result = dict(answers)
         for name in ordered:
             answer, seen = answers[name], self._seen[name]
-            if not answer.disagrees or answer.kubelet is None or answer.by_claims or answer.by_pods:
+            session = seen.node.session
+            if not answer.disagrees or answer.kubelet is None or session is None or answer.by_claims or answer.by_pods:
                 continue
             key = seen.look, answer.feasible, answer.kubelet.admitted
             if key not in known and len(known) < MAX_CAUSES:
                 ledger = seen.beliefs[self.config.kind].ledger
                 case = Case(
                     node=seen.node,
+                    session=session,
                     pod=pod.pod,
                     request=pod.request,
                     nrt=seen.nrt,
@@ -211,10 +213,7 @@ class _Desk:
         """Record where a pod went: as KAI predicted it, and as its node's exporter observes it at once (K-8, K-11)."""
         seen = self._seen[name]
         ledger = self._scheduler.bound(self._reading, seen.beliefs[self.config.kind], pod).ledger
-        predicted = None
-        if ledger is not None and ledger.machine is not None:
-            placement = ledger.placements.get(pod.key, {})
-            predicted = records.record_of(tuple(placement.items()), [zone.name for zone in ledger.machine.zones])
+        predicted = records.record_of(ledger.machine, ledger.placements.get(pod.key, {})) if ledger else None
         return PlacedPod("Bound", records.taken(seen.nrt, after), predicted=predicted)
 
 

@@ -133,7 +133,7 @@ def test_whom_kube_scheduler_evicts(
 
 
 def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_do_not_deserve() -> None:
-    deserved = {"mine": amounts({"cpu": "4"}), "other": amounts({"cpu": "4"})}
+    deserved = {queue: amounts({"cpu": "4", "memory": "99Gi"}) for queue in ("mine", "other")}
     config = SchedulerConfig("kai", kai=SchedulerConfig().kai._replace(deserved=deserved))
     scheduler = SCHEDULERS["kai"]
 

@@ -12,7 +12,7 @@ from numalign.kubelet.admission import Session
 from numalign.model.machine import Device, Machine, Taint
 from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.causes import cause
+from numalign.scheduler.causes import cause, text_of
 from numalign.scheduler.config import Kind
 from numalign.scheduler.disagreement import Case, KnownCause, admits_with
 from numalign.scheduler.kai import evaluate, records, topology
@@ -50,7 +50,7 @@ def case_of(
     }.get(kind, True)
     admits = admission.admit(session._replace(view=view), asked).admit
     assert passes != admits, "they agree"
-    return Case(node, asked, request, found, machine, passes, admits)
+    return Case(node, session, asked, request, found, machine, passes, admits)
 
 
 def why(kind: Kind, case: Case) -> KnownCause:
@@ -69,6 +69,13 @@ def sized(*cpus: str, **more: Any) -> Pod:
 def limits(cpus: str, memory: str = "1Gi", **more: str) -> dict[str, Any]:
     wanted = {"cpu": cpus, "memory": memory} | {name.replace("_", "/"): count for name, count in more.items()}
     return {"requests": wanted, "limits": wanted}
+
+
+def test_a_cause_is_said_in_words() -> None:
+    for scheduler in SCHEDULERS.values():
+        assert [text_of(one.code) for one in scheduler.causes] == [one.text for one in scheduler.causes]
+    assert text_of("taints") == "kube-scheduler applies the node's taints and name, which the kubelet does not check"
+    assert text_of("X-0") == "cause unknown"
 
 
 def test_an_old_object() -> None:
@@ -136,7 +143,7 @@ def test_a_device_that_the_node_lacks(kind: Kind) -> None:
     gone = there._replace(totals=NodeTotals({"cpu": TOTAL["cpu"], "memory": TOTAL["memory"]}, {}, 0))
 
     def found(on: ClusterNode) -> str:
-        return why(kind, Case(on, asked, read_request(asked), None, None, passes=False, admits=True)).code
+        return why(kind, Case(on, node(), asked, read_request(asked), None, None, passes=False, admits=True)).code
 
     assert found(gone) == "device-missing"
     assert found(there) != "device-missing"
@@ -146,9 +153,10 @@ def test_a_taint_that_no_kubelet_looks_at() -> None:
     taints = (Taint("dedicated", "ml", "NoSchedule"),)
     tainted = ClusterNode("n", NodeTotals(TOTAL, {}, 0), node(), "exact", taints=taints)
     asked = sized("2")
+    case = Case(tainted, node(), asked, read_request(asked), None, None, passes=False, admits=True)
 
-    assert why("nrt", Case(tainted, asked, read_request(asked), None, None, passes=False, admits=True)).code == "taints"
-    assert why("nrt", Case(tainted, asked, read_request(asked), None, None, passes=True, admits=False)).code != "taints"
+    assert why("nrt", case).code == "taints"
+    assert why("nrt", case._replace(passes=True, admits=False)).code != "taints"
 
 
 def test_the_proposal_compares_no_memory() -> None:
@@ -263,8 +271,18 @@ def test_a_kubelet_asked_again_keeps_its_memory_unless_its_manager_is_taken_back
     session = node(None, *[guaranteed(name, {"cpu": "1", "memory": "30Gi"}) for name in "ab"])
     asked = pod({"containers": [limits("1", "20Gi")]}, "asked")
     assert not admission.admits(session, asked)
-    case = Case(
-        ClusterNode("n", NodeTotals(TOTAL, {}, 0), session), asked, read_request(asked), None, None, True, admits=False
-    )
+    there = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session)
+    case = Case(there, session, asked, read_request(asked), None, None, passes=True, admits=False)
     assert not admits_with(case, cpu_manager_policy_options={"full-pcpus-only": "false"})
     assert admits_with(case, memory_manager_policy="None", reserved_memory=())
+
+
+@pytest.mark.parametrize("admits", [True, False])
+def test_a_kubelet_that_would_not_start_otherwise_answers_as_it_did(admits: bool) -> None:
+    """A policy on nine NUMA nodes needs an option."""
+    session = node(regular(nodes=9, cores=2, threads=1))
+    asked = sized("1") if admits else sized("3")
+    there = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session)
+    case = Case(there, session, asked, read_request(asked), None, None, passes=not admits, admits=admits)
+    assert admits_with(case, topology_manager_policy_options=None) is admits
+    assert admits_with(case, topology_manager_policy="none")

@@ -13,9 +13,11 @@ from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import export
 from tests.conformance.sched import amounts
 from tests.kubelet.regular import regular
-from tests.scheduler.nrt.nodes import guaranteed, static
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
 
-SESSION = open_session(static(regular(), topology_manager_policy="single-numa-node"))
+SETUP = static(regular(), topology_manager_policy="single-numa-node")
+SESSION = open_session(SETUP)
+FULL = with_pods(SETUP, [guaranteed(name, {"cpu": "6", "memory": "1Gi"}) for name in "qr"])
 TOTALS = NodeTotals(amounts({"cpu": "16", "memory": "100Gi", "pods": "10"}), {}, 0)
 NODE = ClusterNode("n", TOTALS, SESSION, "exact", export(SESSION, "n"))
 
@@ -48,6 +50,26 @@ def test_what_kube_scheduler_judges_itself_is_not_judged_again() -> None:
     nodes = [NODE._replace(session=SESSION._replace(view=view))]
     elsewhere = asked("4")._replace(spec={"nodeSelector": {"disk": "fast"}, "nodeName": "m"})
     assert Extender(nodes, judge="kubelet").filter(elsewhere, ["n"]).passed == ("n",)
+
+
+def test_a_node_that_is_not_known_is_judged_by_its_object() -> None:
+    """Its kubelet judges it, as nothing is published of it; where nobody can make a node of it, it passes unjudged."""
+    other = ClusterNode("other", TOTALS, SESSION, "exact")
+    known = Extender([NODE], unknown=lambda thing: other if thing["of"] == "known hardware" else None)
+    things = {"new": {"of": "known hardware"}, "odd": {"of": "nothing known"}}
+
+    found = known.filter(asked("9"), ["n", "new", "odd", "nobody"], objects=things)
+
+    assert (found.passed, found.unknown, found.judged, len(known)) == (("odd", "nobody"), 2, 2, 1)
+    assert found.unresolvable["new"].startswith("TopologyAffinityError: ")
+    assert known.filter(asked("8500m"), ["new"], objects=things).passed == ("new",)
+
+
+def test_nodes_that_look_alike_are_judged_once() -> None:
+    alike, less = NODE._replace(name="m"), NODE._replace(name="o", nrt=export(FULL, "o"))
+    extender = Extender([NODE, alike, less])
+    assert extender.filter(asked("4"), ["n", "m", "o"]).passed == ("n", "m")
+    assert len(extender) == 3
 
 
 def test_the_kubelet_s_answer_is_told_and_counted() -> None:

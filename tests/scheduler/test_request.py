@@ -54,6 +54,7 @@ def test_how_many_cpus_a_pod_asks_for(asked: Pod, node: str, plugin: str) -> Non
     assert effective(request)["cpu"] == amounts({"cpu": plugin})["cpu"]
 
 
+CPU, MEMORY = ("cpu", "1"), ("memory", "1Gi")
 BEYOND = [
     ("nothing where all is asked", pod(container("a", cpu="1", memory="1Gi")), {}),
     ("a container without anything", pod(container("a")), {"cpu": "100m", "memory": "200Mi"}),
@@ -73,6 +74,13 @@ def test_what_the_score_counts_beyond_that(asked: Pod, beyond: dict[str, str]) -
     assert dict(node_load(read_request(asked)).beyond) == amounts(beyond)
 
 
+def test_equal_pods_are_equal_in_whatever_order_they_are_written() -> None:
+    one, other = (pod(APP)._replace(counted=amounts(dict(order))) for order in ((CPU, MEMORY), (MEMORY, CPU)))
+    assert read_request(one) == read_request(other)
+    one, other = (pod(container("a", **dict(order)), overhead=dict(order)) for order in ((CPU, MEMORY), (MEMORY, CPU)))
+    assert read_request(one) == read_request(other)
+
+
 def test_what_claims_give_is_none_of_the_node() -> None:
     """docs/rules/dra.md D-53: each container has a request of its own."""
     asked = pod(container("a", cpu="1", gpu="2"), container("b", gpu="1"))
@@ -86,6 +94,7 @@ def test_what_claims_give_is_none_of_the_node() -> None:
 OWN = [
     ("whole CPUs", pod(container("a", cpu="1", memory="0"))._replace(qos="Guaranteed"), ("a",)),
     ("no whole CPUs", pod(container("a", cpu="1500m", memory="0"))._replace(qos="Guaranteed"), ()),
+    ("no CPUs", pod(container("a", cpu="0", memory="0"))._replace(qos="Guaranteed"), ()),
     ("memory", pod(container("a", cpu="500m", memory="1Gi")), ("a",)),
     ("a pod that is not Guaranteed", pod(container("a", cpu="1")), ()),
     ("a device that a zone lists", pod(container("a", gpu="1")), ("a",)),

@@ -56,19 +56,16 @@ def _no_kubelet_options(case: Case) -> bool:
 
 def _spanning_devices(case: Case) -> bool:
     """XK-5: the machine has devices of several NUMA nodes that the pod asks for."""
-    if case.node.session is None:
-        return False
-    machine = case.node.session.node.machine
+    machine = case.session.node.machine
     asked = {name for one in case.request.containers for name, amount in one.items if amount}
     return any(len(device.numa_nodes or ()) > 1 for name in asked for device in machine.devices.get(name, ()))
 
 
 def _real_places(case: Case) -> bool:
     """XK-6: the free amounts as the kubelet's own split of earlier pods left them."""
-    now = published_now(case)
-    if case.kai is None or now is None:
+    if case.kai is None:
         return False
-    real = {number_of(zone.name): zone.resources for zone in now.zones}
+    real = {number_of(zone.name): zone.resources for zone in published_now(case).zones}
     free = []
     for zone in case.kai.zones:
         here = real.get(number_of(zone.name), {})
@@ -81,10 +78,10 @@ def _real_places(case: Case) -> bool:
 def _no_init(case: Case) -> bool:
     """XK-7: both asked about the pod without its ordinary init containers."""
     kept = tuple([one for one in case.request.containers if one.kind != "init"])
-    if kept == case.request.containers or case.node.session is None:
+    if kept == case.request.containers:
         return False
     pod = case.pod._replace(containers=tuple([one for one in case.pod.containers if one.kind != "init"]))
-    admits = admission.admits(case.node.session, pod)
+    admits = admission.admits(case.session, pod)
     return _agrees(case._replace(admits=admits), request=case.request._replace(containers=kept))
 
 

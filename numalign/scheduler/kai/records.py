@@ -95,11 +95,9 @@ def zones_of(machine: KaiTopology, record: Record | None) -> ZoneAmounts | None:
     return dict(sorted(result.items()))
 
 
-def record_of(placement: Sequence[tuple[int, Amounts]], zone_names: Sequence[str] | None) -> Record:
+def record_of(machine: KaiTopology | None, placement: ZoneAmounts) -> Record:
     """Write a placement with the zones' names; empty where the machine has no NRT."""
-    if zone_names is None:
-        return ()
-    return tuple([(zone_names[zone], amounts) for zone, amounts in placement if 0 <= zone < len(zone_names)])
+    return () if machine is None else tuple([(machine.zones[zone].name, part) for zone, part in placement.items()])
 
 
 def taken(before: NodeResourceTopology | None, after: NodeResourceTopology | None) -> Record:

@@ -34,7 +34,7 @@ def _fresh(passes: Passes) -> TakenBack:
 
     def taken_back(case: Case) -> bool:
         now = published_now(case)
-        if now is None or case.node.known != "exact" or case.node.nrt is None:
+        if case.node.known != "exact" or case.node.nrt is None:
             return False
         on_its_way = case.distrust == "reserved"
         settled = case._replace(distrust="") if on_its_way else case
@@ -45,12 +45,9 @@ def _fresh(passes: Passes) -> TakenBack:
 
 def _nobody_else(case: Case) -> bool:
     """X-9: without pods of another scheduler, which the cache knows to be missing in the object."""
-    now = published_now(case)
-    return (
-        case.distrust == "foreign"
-        and now is not None
-        and (plugin_passes(case._replace(distrust=""), now, case.request) == case.admits)
-    )
+    if case.distrust != "foreign":
+        return False
+    return plugin_passes(case._replace(distrust=""), published_now(case), case.request) == case.admits
 
 
 def _whole_cpus(passes: Passes) -> TakenBack:
@@ -73,9 +70,7 @@ def _whole_cpus(passes: Passes) -> TakenBack:
 
 def _shared_pool(case: Case) -> bool:
     """X-3: the kubelet refuses at the check of the whole node, not for NUMA's sake."""
-    if case.node.session is None or case.admits:
-        return False
-    return admission.admits(case.node.session._replace(view=None), case.pod)
+    return not case.admits and admission.admits(case.session._replace(view=None), case.pod)
 
 
 def _any_zone(case: Case) -> bool:
@@ -87,9 +82,9 @@ def _any_zone(case: Case) -> bool:
 
 def _in_kubelets_zones(case: Case) -> bool:
     """Tell whether the filter would fail had it put the first containers where the kubelet puts them."""
-    if case.node.session is None or case.nrt is None:
+    if case.nrt is None:
         return False
-    hints = admission.admit(case.node.session, case.pod).result.hints
+    hints = admission.admit(case.session, case.pod).result.hints
     zones: Sequence[NUMAZone] | None = numa_zones(case.nrt)
     for one in case.request.containers:
         mask = hints[one.name].numa_affinity if one.name in hints else None

@@ -12,7 +12,6 @@ from numalign.scheduler.nrt.value import (
     NUMAZone,
     manager_config,
     numa_zones,
-    number_of,
     with_available,
 )
 from numalign.values import NamedTuple
@@ -26,7 +25,7 @@ _OF_PODS = (FINGERPRINT, PLACEMENT_METADATA)
 class Layout:
     """What an object says beside its free amounts, read once. Layouts that say the same are equal."""
 
-    __slots__ = ("_hash", "_key", "_whole", "_zones", "listed", "manager", "names", "nrt", "numbers")
+    __slots__ = ("_hash", "_key", "_whole", "_zones", "listed", "manager", "names", "nrt")
 
     def __init__(self, nrt: NodeResourceTopology) -> None:
         """Read an object."""
@@ -39,7 +38,6 @@ class Layout:
             [tuple([name for name, one in zone.resources.items() if one.available is not None]) for zone in nrt.zones]
         )
         """For each zone the resources of which it says how much is free."""
-        self.numbers = tuple([number_of(zone.name) or 0 for zone in nrt.zones])
         self._zones = numa_zones(nrt)
         self._whole = len(self._zones) == len(nrt.zones) and all(
             len(names) == len(zone.resources) for names, zone in zip(self.names, nrt.zones, strict=True)

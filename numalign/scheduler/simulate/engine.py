@@ -184,7 +184,6 @@ class Run:
 
     def _create(self, workload: WorkloadRun, slot: Slot) -> None:
         pod = PodRecord(len(self.pods), workload, slot, workload.next_pod(), self.now)
-        slot.pods += 1
         self.pods.append(pod)
         workload.pods.append(pod.number)
         if workload.workload.machine is None:

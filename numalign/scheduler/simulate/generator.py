@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator
+from itertools import accumulate
 from math import log
 
 from numalign.model.pod import Pod
@@ -37,10 +39,10 @@ class Arrivals(NamedTuple):
 def generate(arrivals: Arrivals) -> Iterator[Workload]:
     """Make the workloads of a trace, in the order of their arrival."""
     seed, time = arrivals.seed, 0.0
-    total = sum(shape.weight for shape in arrivals.shapes)
+    weights = list(accumulate(shape.weight for shape in arrivals.shapes))
     for number in range(arrivals.workloads):
         time += _exponential(1 / arrivals.per_second, seed, "arrival", number)
-        shape = _pick(arrivals.shapes, draws.fraction(seed, "shape", number) * total)
+        shape = arrivals.shapes[bisect(weights[:-1], draws.fraction(seed, "shape", number) * weights[-1])]
         duration = arrivals.duration_s
         if duration is not None and not arrivals.fixed_duration:
             duration = _exponential(duration, seed, "duration", number)
@@ -56,11 +58,3 @@ def generate(arrivals: Arrivals) -> Iterator[Workload]:
 
 def _exponential(mean: float, seed: int, *what: str | int) -> float:
     return -mean * log(1 - draws.fraction(seed, *what))
-
-
-def _pick(shapes: tuple[PodShape, ...], point: float) -> PodShape:
-    for shape in shapes:
-        point -= shape.weight
-        if point < 0:
-            return shape
-    return shapes[-1]

@@ -76,6 +76,7 @@ class Causes:
             waiting: Distrust = "reserved" if self._config.cache.mode == "discard_reserved" else "foreign"
             case = Case(
                 node=machine.node._replace(session=machine.session, known="exact", nrt=nrt),
+                session=machine.session,
                 pod=pod.pod,
                 request=pod.shape.request,
                 nrt=nrt,

@@ -56,8 +56,8 @@ class Utilisation:
         self._all_zones: Counter[tuple[int, str]] = Counter()
         for machine in machines:
             self._all.update({name: amount for name, amount in machine.kind.totals.items() if name != "pods"})
-            known = machine.kind.layout
-            for zone, names, row in zip(known.numbers, known.names, machine.kind.whole, strict=True):
+            kind = machine.kind
+            for zone, names, row in zip(kind.numbers, kind.layout.names, kind.whole, strict=True):
                 self._all_zones.update({(zone, name): amount for name, amount in zip(names, row, strict=True)})
 
     def pod(self, asked: Amounts, sign: int, time: int) -> None:
@@ -68,8 +68,8 @@ class Utilisation:
 
     def moved(self, machine: SimulatedMachine, free: Free, time: int) -> None:
         """Count that a machine's free amounts are now others."""
-        known = machine.kind.layout
-        for zone, names, before, after in zip(known.numbers, known.names, machine.free, free, strict=True):
+        kind = machine.kind
+        for zone, names, before, after in zip(kind.numbers, kind.layout.names, machine.free, free, strict=True):
             if before != after:
                 for name, old, new in zip(names, before, after, strict=True):
                     if old != new:

@@ -6,7 +6,7 @@ of them; the kubelet's state itself is a value.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
@@ -30,6 +30,8 @@ class MachineClass(NamedTuple):
     number: int
     layout: Layout
     """Of the object that their exporters write; its name is left open, so that equal machines share it."""
+    numbers: Sequence[int]
+    """The NUMA ids of its zones."""
     whole: Free
     """What is free of an empty machine."""
     totals: Mapping[str, int]
@@ -46,6 +48,7 @@ def machine_class(number: int, node: ClusterNode, session: Session) -> MachineCl
     return MachineClass(
         number=number,
         layout=layout,
+        numbers=truth.numbers(session),
         whole=truth.free(layout, session.empty()),
         totals=totals,
         places=places,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Container, Hashable
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import islice
 
 from numalign.scheduler import choice
 from numalign.scheduler.attempt import Half, Judgement
@@ -109,9 +110,6 @@ class Shape:
 
     def nth_fitting(self, place: int, without: Container[int] = ()) -> int:
         """Name the machine at a place among those that pass the node-level fit, without some."""
-        for machine, judgement in enumerate(self.judged):
-            if judgement is not None and judgement.fits and machine not in without:
-                if not place:
-                    return machine
-                place -= 1
-        raise IndexError(place)
+        there = enumerate(self.judged)
+        found = (machine for machine, one in there if one is not None and one.fits and machine not in without)
+        return next(islice(found, place, None))

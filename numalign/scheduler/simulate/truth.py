@@ -18,9 +18,14 @@ def free(known: Layout, session: Session) -> Free:
     return tuple(
         [
             tuple([_free(session, zone, name) * NANO for name in names])
-            for zone, names in zip(known.numbers, known.names, strict=True)
+            for zone, names in zip(numbers(session), known.names, strict=True)
         ]
     )
+
+
+def numbers(session: Session) -> list[int]:
+    """Number the zones of a machine's object, in their order."""
+    return sorted([node.id for node in session.node.machine.numa_nodes])
 
 
 def _free(session: Session, zone: int, name: str) -> int:

@@ -27,13 +27,12 @@ State = Literal["waiting", "bound", "running", "finished", "failed", "deleted"]
 class Slot:
     """One replica that a workload wants."""
 
-    __slots__ = ("admitted", "attempts", "in_a_row", "opened", "pods", "runaway", "running")
+    __slots__ = ("admitted", "attempts", "in_a_row", "opened", "runaway", "running")
 
     def __init__(self, opened: int) -> None:
         """Open it when the workload arrives."""
         self.opened = opened
         self.attempts = 0
-        self.pods = 0
         self.admitted = False
         self.running = False
         """Whether its pod runs, or has finished."""

@@ -125,8 +125,9 @@ def _seed(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _zone_names(case: dict[str, Any]) -> dict[str, Any]:
-    placement = [(one["zone"], amounts(one["amount"])) for one in case["placement"]]
-    found = records.record_of(placement, case["zones"])
+    named = [topology.KaiZone(name, {}, {}) for name in case["zones"] or ()]
+    machine = topology.of_zones(named, "none", "container") if named else None
+    found = records.record_of(machine, _placement(case["placement"]))
     return {
         "record": [
             {"zone": zone, "amount": said(parts, one["amount"])}

@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
+from numalign.model.quantity import NANO
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.machine import machine_of
 from numalign.scheduler.nrt.occupied import occupied
-from numalign.scheduler.nrt.value import NodeResourceTopology
+from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import load_machine
 from tests.kubelet.regular import GI, regular
@@ -87,6 +89,45 @@ def test_a_manager_that_is_off_leaves_its_resource_out_and_the_reader_says_so() 
     notes = " ".join(machine_of(nrt).notes)
     assert "no zone lists memory: no Memory Manager;" in notes
     assert machine_of(nrt).config.cpu_manager_policy == "none"
+
+
+def zone(name: str = "node-0", **counts: int) -> Zone:
+    resources = {key: ZoneResource(*[count * NANO] * 3) for key, count in counts.items()}
+    return Zone(name, resources=resources)
+
+
+@pytest.mark.parametrize(
+    ("zones", "said"),
+    [
+        pytest.param((), "n: no zone is a NUMA node; fix: write zones of type Node with names like node-0", id="none"),
+        pytest.param(
+            (zone("left", cpu=4),), "n: no zone is a NUMA node; fix: write zones", id="a name of another form"
+        ),
+        pytest.param((zone(cpu=65537),), "zone node-0: expected at most 65536 of cpu, got 65537", id="CPUs"),
+        pytest.param((zone(cpu=1, gpu=65537),), "zone node-0: expected at most 65536 of gpu", id="devices"),
+    ],
+)
+def test_an_object_without_a_machine_behind_it(zones: tuple[Zone, ...], said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        machine_of(NodeResourceTopology("n", zones))
+    assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "counts"),
+    [
+        pytest.param(None, [1, 1, 1], id="one each where nobody knows"),
+        pytest.param(7, [3, 2, 2], id="the first one gets more"),
+        pytest.param(2, [1, 1, 1], id="at least one each"),
+        pytest.param(65540, [21846, 21845, 21845], id="no more than any machine has"),
+    ],
+)
+def test_cpus_that_no_zone_lists_are_spread_evenly(cpus: int | None, counts: list[int]) -> None:
+    """Rule 29; memory in bytes is as much as there is, of any number."""
+    zones = [zone(f"node-{number}", memory=1 << 40) for number in range(3)]
+    found = machine_of(NodeResourceTopology("n", tuple(zones)), cpus=cpus)
+    assert [one.cpus.bit_count() for one in found.machine.numa_nodes] == counts
+    assert {one.memory for one in found.machine.numa_nodes[1:]} == {1 << 40}
 
 
 def test_what_the_object_does_not_say_is_named() -> None:

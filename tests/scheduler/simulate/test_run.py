@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.errors import InputError
 from numalign.model.machine import Taint
 from numalign.scheduler import schedulers
 from numalign.scheduler.attempt import attempt, judge
@@ -327,6 +328,33 @@ def test_a_pod_that_is_deleted_before_its_kubelet_answers_gives_its_room_back() 
     assert {row.name: row.outcome for row in report.pods} == {"stays": "running", "gone": "deleted", "late": "running"}
 
 
+@pytest.mark.parametrize(
+    ("session", "machine", "said"),
+    [
+        pytest.param(False, None, "node a: its hardware is unknown, so no kubelet can be simulated", id="no hardware"),
+        pytest.param(True, "z", "workload mine: unknown node z", id="a workload of a node that is not there"),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_it_starts(session: bool, machine: str | None, said: str) -> None:
+    nodes = fleet("a", SCHEDULERS["unaware"], ExporterConfig(), SHORT).nodes
+    made = Fleet(tuple([one if session else one._replace(session=None) for one in nodes]))
+    with pytest.raises(InputError) as raised:
+        simulate(Simulation(made), [Workload(0, "mine", pod("1"), machine=machine)])
+    assert str(raised.value) == said
+
+
+def test_how_far_a_run_is() -> None:
+    """Its horizon is 600 s after the last arrival, or as it is told."""
+    late = trace([(0, "1", "pod", 1, None), (200, "1", "pod", 1, None)])
+    run = Run(cluster(SCHEDULERS["unaware"]), late)
+    assert run.progress == 0
+    while run.now < 200 * SECOND:
+        run.step()
+    assert run.progress == pytest.approx(0.25, abs=0.01)
+    run = Run(cluster(SCHEDULERS["unaware"], timing=Timing(horizon_s=0)), late)
+    assert run.progress == 1
+
+
 def test_an_interrupted_run_reports_what_happened_so_far() -> None:
     run = Run(cluster(SCHEDULERS["unaware"]), trace([(0, "5", "replicaset", 4, None), (50, "1", "pod", 1, None)]))
     while run.now < 10 * SECOND:
@@ -491,6 +519,15 @@ def test_a_pod_that_is_evicted_for_a_critical_one_is_made_again() -> None:
         "pending",
         "running",
     ]
+
+
+def test_a_workload_that_is_removed_makes_no_more_pods() -> None:
+    split = Workload(0, "split", pod("12"), "replicaset", 2, delete_at=SECOND)
+
+    report = simulate(cluster(SCHEDULERS["unaware"], timing=Timing(horizon_s=60)), [split])
+
+    assert max(row.created_s for row in report.pods) < 1
+    assert report.pending_at_end == 0
 
 
 def test_a_bare_pod_is_not_made_again() -> None:
