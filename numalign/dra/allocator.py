@@ -69,14 +69,9 @@ def allocate(
     except AllocationError as error:
         return _failed(error, search.at, search.steps, search.spent())
     if not done:
-        if any(pool.invalid for pool in pools) and features.release != "1.34":
-            return Outcome(
-                error="invalid resource pools were encountered",
-                stuck=search.stuck,
-                steps=search.steps,
-                work=search.spent(),
-            )
-        return Outcome(stuck=search.stuck, steps=search.steps, work=search.spent())
+        invalid = any(pool.invalid for pool in pools) and features.release != "1.34"
+        said = "invalid resource pools were encountered" if invalid else ""
+        return Outcome(error=said, stuck=search.stuck, steps=search.steps, work=search.spent())
     results = tuple(
         claim_allocation(node, index, claim, wanted, search.taken[index], mended=features.mended)
         for index, claim in enumerate(claims)

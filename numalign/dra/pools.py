@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from numalign.dra.features import Features
 from numalign.dra.values import Node, Placement, Requirement, Slice, Term
+from numalign.model.gotext import ConversionError, parse_int
 from numalign.values import NamedTuple
 
 
@@ -173,7 +174,7 @@ def _is_beyond(value: str | None, requirement: Requirement) -> bool:
     if value is None or len(requirement.values) != 1:
         return False
     try:
-        left, right = int(value[:20]), int(requirement.values[0][:20])
-    except ValueError:
+        left, right = parse_int(value), parse_int(requirement.values[0])
+    except ConversionError:
         return False
     return left > right if requirement.operator == "Gt" else left < right

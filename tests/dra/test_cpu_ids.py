@@ -39,6 +39,33 @@ KEPT: list[tuple[str, GroupBy, str, str, str, str]] = [
 ]  # fmt: skip
 
 
+def of_node_0(**changes: Any) -> dict[DeviceID, Device]:
+    [(identity, device), *_] = published("numanode").items()
+    return {identity: device._replace(**changes)}
+
+
+CPU_LIST = {"dra.cpu/cpuIDs": Attribute("string", "0-x")}
+ODD: list[tuple[str, dict[DeviceID, Device], str]] = [
+    ("a list that is none", of_node_0(attributes=CPU_LIST), "dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: 0-x"),
+    ("a group without an amount", of_node_0(capacity={}), ""),
+    ("a group of another machine", {DeviceID("dra.cpu", NODE, "cpudevnumaX"): Device("cpudevnumaX")}, ""),
+    ("no CPU of the machine", {DeviceID("dra.cpu", NODE, "d"): Device("d", {"cpuID": Attribute("int", 70000)})}, ""),
+    ("devices of another driver", {DeviceID("gpu.x", NODE, "d"): Device("d", {"cpuID": Attribute("int", 1)})}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "doubt"), [case[1:] for case in ODD], ids=[case[0] for case in ODD])
+def test_what_does_not_say_which_cpus_are_kept_back(found: dict[DeviceID, Device], doubt: str) -> None:
+    assert kept_back(HGX, found, 0) == (0, (doubt,) if doubt else ())
+
+
+@pytest.mark.parametrize("name", ["cpuID", "dra.cpu/cpuID"])
+def test_a_single_cpu_says_its_number_under_either_name(name: str) -> None:
+    found = {DeviceID("dra.cpu", NODE, "d"): Device("d", {name: Attribute("int", 1)})}
+    assert kept_back(HGX._replace(numa_nodes=HGX.numa_nodes[:1]), found, 0).cpus == HGX.numa_nodes[0].cpus & ~2
+    assert kept_back(HGX._replace(numa_nodes=()), found, 0) == (0, ())
+
+
 @pytest.mark.parametrize(
     ("group", "reserved", "told", "kept", "doubt"), [case[1:] for case in KEPT], ids=[case[0] for case in KEPT]
 )
@@ -72,11 +99,15 @@ def cpuset(text: object) -> tuple[Config, ...]:
     return (Config(("r",), {"opaque": {"driver": "dra.cpu", "parameters": parameters}}),)
 
 
+LISTED, OTHER = *cpuset("9"), Config(("r",), {"opaque": {"driver": "dra.cpu"}})
 HELD: list[tuple[str, GroupBy, Claim, str, str]] = [
     ("a share of a node, not of what is kept back", "numanode", held("c", "cpudevnuma000", 4), "2-3,114-115", ""),
     ("a single CPU", "cpu", held("c", "cpudev000", None), "2", ""),
     ("CPUs that the claim lists", "machine", held("c", "cpudevmachine", 2, cpuset("9-10")), "9-10", ""),
     ("no list for the whole machine", "machine", held("c", "cpudevmachine", 2), "", "lists no cpuset"),
+    ("a list for all requests", "machine", held("c", "cpudevmachine", 2, (LISTED._replace(requests=()),)), "9", ""),
+    ("one for another", "machine", held("c", "cpudevmachine", 2, (LISTED._replace(requests=("s",)),)), "", "no cpuset"),
+    ("the first one counts", "machine", held("c", "cpudevmachine", 2, (OTHER, LISTED, *cpuset("7"))), "9", ""),
     ("a list that is none", "machine", held("c", "cpudevmachine", 2, cpuset("x")), "", "lists no cpuset"),
     ("more than there is", "numanode", held("c", "cpudevnuma000", 110), "", "would not prepare claim default/c"),
     ("no such group", "numanode", held("c", "cpudevnumaX", 1), "", "no CPU device has the name cpudevnumaX"),

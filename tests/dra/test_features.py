@@ -6,6 +6,7 @@ import pytest
 
 from numalign.dra.features import GATES, RELEASES, Features, asked_features, features, newest_of
 from numalign.dra.values import Node
+from numalign.errors import InputError
 from numalign.kubelet.releases import NEWEST_TEXT
 
 ALPHA = {"DRAConsumableCapacity": True}
@@ -105,6 +106,25 @@ def test_a_release_that_is_not_known_is_an_error() -> None:
 def test_a_release_is_asked_for_or_the_newest() -> None:
     assert asked_features("1.34", "") == features("1.34", {})
     assert asked_features(None, "") == features(NEWEST_TEXT, {})
+
+
+def test_gates_are_read_as_a_scheduler_reads_them() -> None:
+    asked = asked_features("1.34", "DRAConsumableCapacity=true, DRAAdminAccess=false,,MemoryQoS=true")
+    assert asked == features("1.34", {"DRAConsumableCapacity": True, "DRAAdminAccess": False})
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "said"),
+    [
+        ("1.33", "", "--kubelet-version: expected a scheduler of 1.34, 1.35, 1.36"),
+        (None, "DRAAdminAccess=yes", '--feature-gates: expected NAME=true or NAME=false, got "DRAAdminAccess=yes"'),
+        (None, "DRAAdminAccess", "--feature-gates: expected NAME=true or NAME=false"),
+    ],
+)
+def test_what_a_scheduler_does_not_know_is_an_error(release: str | None, gates: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        asked_features(release, gates)
+    assert str(raised.value).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Final
 
@@ -47,18 +48,6 @@ def _divide_double(one: float, other: float) -> float:
     if not one or math.isnan(one):
         return math.nan
     return math.copysign(math.inf, one) * math.copysign(1.0, other)
-
-
-def _double(operation: Callable[[float, float], float]) -> Callable[[float, float], float]:
-    """Let a sum or product that is too large be infinite, as it is in Go."""
-
-    def run(one: float, other: float) -> float:
-        try:
-            return operation(one, other)
-        except OverflowError:
-            return math.inf
-
-    return run
 
 
 def _arithmetic(operation: Callable[[Value, Value], Value]) -> tuple[Overload, ...]:
@@ -153,7 +142,7 @@ _SIZE: Final = tuple(Overload((kind,), INT, len) for kind in _SIZED)
 FUNCTIONS: Final[Table] = {
     "+": (
         *_arithmetic(lambda one, other: one + other),
-        Overload((DOUBLE, DOUBLE), DOUBLE, _double(lambda one, other: one + other)),
+        Overload((DOUBLE, DOUBLE), DOUBLE, operator.add),
         Overload((STRING, STRING), STRING, lambda one, other: one + other, _joined_cost),
         Overload((BYTES, BYTES), BYTES, lambda one, other: one + other, _joined_cost),
         Overload((list_of(A), list_of(A)), list_of(A), lambda one, other: one + other),
@@ -164,7 +153,7 @@ FUNCTIONS: Final[Table] = {
     ),
     "*": (
         *_arithmetic(lambda one, other: one * other),
-        Overload((DOUBLE, DOUBLE), DOUBLE, _double(lambda one, other: one * other)),
+        Overload((DOUBLE, DOUBLE), DOUBLE, operator.mul),
     ),
     "/": (*_arithmetic(_divide), Overload((DOUBLE, DOUBLE), DOUBLE, _divide_double)),
     "%": _arithmetic(_modulo),

@@ -25,7 +25,15 @@ SAME = [
     ),
     ("greater", ["quantity('2').isGreaterThan(quantity('1'))", "!quantity('1').isGreaterThan(quantity('1'))"]),
     ("less", ["quantity('1').isLessThan(quantity('2'))", "!quantity('1').isLessThan(quantity('1'))"]),
-    ("signs", ["sign(quantity('2')) == 1", "sign(quantity('-2')) == -1", "sign(quantity('0')) == 0"]),
+    (
+        "signs",
+        [
+            "sign(quantity('2')) == 1",
+            "sign(quantity('-2')) == -1",
+            "sign(quantity('0')) == 0",
+            "sign(quantity('1n')) == 1",
+        ],
+    ),
     (
         "sums",
         ["quantity('50k').add(quantity('20')) == quantity('50020')", "quantity('50k').add(20) == quantity('50020')"],
