@@ -20,6 +20,12 @@ def parted(message: str) -> list[str]:
     return parts
 
 
+def unreadable(error: OSError) -> str:
+    """Say that a file cannot be read, and what to do if there is none."""
+    gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return f"cannot be read: {error.strerror or error}{'; fix: correct the path' * gone}"
+
+
 class Notice(NamedTuple):
     """A warning: work goes on, but a person should know. Shown on standard error and in JSON."""
 

@@ -58,7 +58,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "settings-foreign": ("warning", "check that the configuration is of this node"),
     "setting-ignored": ("note", "remove the setting"),
     "policy-default": ("note", "add --policy single-numa-node"),
-    "unknown-gate": ("warning", "remove the feature gate, or name the kubelet with --kubelet-version"),
+    "unknown-gate": ("warning", "remove the feature gate, or name the release of the kubelet (--kubelet-version)"),
     "devices-without-node": ("warning", None),  # the message says what to do
     "hwloc-hidden": ("warning", None),  # the message says what to do
     "paste-cut": ("warning", None),  # the message says what to do

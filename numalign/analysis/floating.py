@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from numalign.model.quantity import NANO
 from numalign.model.resources import CPU, MEMORY
 from numalign.values import NamedTuple
 
@@ -44,7 +45,9 @@ def cause(node: Node, pod: Pod, asked: ContainerDemand) -> Cause:
         return Cause("qos", lacking, asks=own is not None and own.nano > 0)
     if not node.cpu.static:
         return Cause("cpu-manager")
-    return Cause("not-pinned" if asked.cpus else "fraction")
+    own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)
+    whole = own is not None and own.nano > 0 and own.nano % NANO == 0  # of a pod with resources of its own
+    return Cause("not-pinned" if asked.cpus or whole else "fraction")
 
 
 def _lack(container: Container) -> Lack:

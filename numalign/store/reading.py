@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import BinaryIO
 
-from numalign.errors import InputError
+from numalign.errors import InputError, unreadable
 
 _GIVEN = r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+"
 """What a shell calls a pipe that it opened: `--beside <(kubectl …)`."""
@@ -77,7 +77,7 @@ def reading(path: str | PathLike[str], name: str = "") -> Iterator[BinaryIO]:
             with open_file(path, name) as file:
                 yield file
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", name or path) from None
+        raise InputError(unreadable(error), name or path) from None
 
 
 def beginning(path: str, size: int) -> bytes:

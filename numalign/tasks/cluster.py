@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
 from typing import Final
 
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, unreadable
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.node import collect
 from numalign.kubelet.setup import Setup
@@ -185,7 +185,7 @@ def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
         with os.scandir(path) as entries:
             listed = [(one.path, one.is_dir()) for one in entries]
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path) from None
+        raise InputError(unreadable(error), path) from None
     endings = (*SUFFIXES, *ARCHIVES)
     found = sorted(name for name, is_folder in listed if (folders if is_folder else name.endswith(endings)))
     if not found:

@@ -199,13 +199,13 @@ def unused_settings(setup: Setup) -> Iterator[Notice]:
     if not config.feature_gates:
         return
     from numalign.kubelet.start.feature_gates import doubtful_gates
+    from numalign.model.words import nearest
 
     for name in doubtful_gates(kubelet, config.feature_gates):
-        yield Notice(
-            "unknown-gate",
-            f"{name}: a kubelet {version_text(kubelet.version)} that does not know the gate crashes at its start",
-            "featureGates",
-        )
+        release = version_text(kubelet.version)
+        text = f"{name}: unknown feature gate. A kubelet {release} without this gate crashes at its start"
+        meant = nearest(name, kubelet.gates, 0.8)
+        yield Notice("unknown-gate", f"{text}; hint: similar: {meant}" if meant else text, "featureGates")
 
 
 def kubelet_asked(request: KubeletRequest) -> Kubelet:

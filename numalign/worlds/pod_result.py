@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def beside_refused(pod: str, reason: str) -> Notice:
     """Warn of a pod that is said to be there and that this node refuses: the answer is about a node without it."""
-    fix = "if the pod runs there, correct the machine or the kubelet settings; else remove it"
+    fix = "if the pod runs on the node, correct the machine or the kubelet settings; else leave the pod out"
     return Notice("beside-refused", f"{reason} on this node, so left out; fix: {fix}", pod)
 
 

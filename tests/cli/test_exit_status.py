@@ -35,7 +35,7 @@ def test_wrong_input_beats_a_refused_pod() -> None:
     """Among several inputs those that can be read are judged, and the one that cannot is named."""
     done = numalign("admit", POD, "nowhere.yaml", *FIGURE_1)
     assert (done.status, done.out) == (2, numalign("admit", POD, *FIGURE_1).out)
-    assert one_line(done.err) == "nowhere.yaml: cannot be read: No such file or directory"
+    assert one_line(done.err) == "nowhere.yaml: cannot be read: No such file or directory; fix: correct the path"
 
     alone = numalign("admit", "nowhere.yaml", *FIGURE_1)
     assert (alone.status, alone.out, alone.err) == (2, "", done.err)

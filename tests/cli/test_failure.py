@@ -114,7 +114,9 @@ def test_a_working_folder_that_is_gone_is_no_bug(
 
     assert cli._run(["admit", str(PODS / "limits-only.yaml"), "-m", "figure-1", "-o", "json"]) == 0
     assert cli._run(["admit", "missing.yaml", "-m", "figure-1"]) == 2
-    assert capsys.readouterr().err.endswith("error: missing.yaml: cannot be read: No such file or directory\n")
+    assert capsys.readouterr().err.endswith(
+        "error: missing.yaml: cannot be read: No such file or directory\nfix: correct the path\n"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

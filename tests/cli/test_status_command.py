@@ -395,4 +395,4 @@ def test_pods_that_are_spread_say_on_which_nodes_and_where_their_fixes_are() -> 
     done = in_process("status", "--node", node)
     assert "no: spread, NUMA 0,3" in done.out
     advice = f"3 pods are spread. For fixes, run numalign explain with a pod's manifest, --node {node} and"
-    assert f"{advice} --without its name." in " ".join(done.out.split())
+    assert f"{advice} --without POD." in " ".join(done.out.split())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from numalign.analysis.config.reserve import accepted_section
+from numalign.analysis.config.reserve import accepted_section, split_cores
 from numalign.errors import StartError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, Manager, Option
 from numalign.kubelet.cpu import options as cpu
@@ -140,7 +140,8 @@ def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
     except CPUSetError:
         known, why = 0, 'expected a CPU list like "0-1,64"'
     if not known or format_set(known) != text:
-        yield SettingChange("reserved_system_cpus", format_set(known or first_core(machine)), why)
+        whole = known | split_cores(known, machine) if known else first_core(machine)
+        yield SettingChange("reserved_system_cpus", format_set(whole), why)
 
 
 def _amounts(setup: Setup) -> Iterator[SettingChange]:

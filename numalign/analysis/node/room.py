@@ -14,6 +14,7 @@ from numalign.kubelet.topology.options import POLICIES
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import node_mask
 from numalign.model.pod import Pod
+from numalign.model.resources import MEMORY
 from numalign.values import NamedTuple
 
 
@@ -59,7 +60,7 @@ def rooms(session: Session) -> tuple[Room, ...]:
                 total_cpus=numa.cpus,
                 memory=memory,
                 devices=_devices(session, numa.id),
-                largest=0 if _shared_memory(session, numa.id) else _whole(session, free & numa.cpus),
+                largest=0 if _no_memory(session, numa.id, memory) else _whole(session, free & numa.cpus),
             )
         )
     return tuple(found)
@@ -75,10 +76,11 @@ def _devices(session: Session, numa: int) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _shared_memory(session: Session, numa: int) -> bool:
-    """Tell whether memory of a node is in use together with another's: then no pod may have it from this node alone."""
+def _no_memory(session: Session, numa: int, memory: Mapping[str, tuple[int, int]]) -> bool:
+    """Tell whether no pod may have memory of a node alone: none is free, or it is in use together with another's."""
     groups = session.state.memory.groups
-    return 0 <= numa < len(groups) and groups[numa].bit_count() > 1
+    together = 0 <= numa < len(groups) and groups[numa].bit_count() > 1
+    return together or memory.get(MEMORY, (1, 1))[0] == 0
 
 
 def _whole(session: Session, free: int) -> int:

@@ -74,7 +74,8 @@ def besides(tries: Tries, ways: Iterable[WayOut]) -> Iterator[Refusal]:
         rest = without_part(nearest, part)
         tried = tries.attempt(rest)
         found = None if tried is None or tried.admit else refused_with(tried, rest, part)
-        if found is None or not found.lasting or found.around.reduced & set(found.resources):
+        raised = {name for (whose, name), nano in rest.amounts.items() if nano > rest.asked[whose, name]}
+        if found is None or not found.lasting or (found.around.reduced | raised) & set(found.resources):
             continue  # what a change only brings about is told where it stands
         if part.amounts != each.amounts and found.around.sums:
             continue  # a sum with what is cut elsewhere is nobody's

@@ -14,7 +14,7 @@ import click
 
 from numalign.cli.options import MAX_JOBS, flag, kubelet_version_option, quiet_option
 from numalign.cli.stderr import counted, say
-from numalign.errors import InputError
+from numalign.errors import InputError, unreadable
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.releases import NEWEST
 from numalign.kubelet.releases.release import Version
@@ -86,7 +86,7 @@ def _opened(name: str) -> AbstractContextManager[BinaryIO]:
     try:
         return open_file(name)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", name) from None
+        raise InputError(unreadable(error), name) from None
 
 
 def _processes(file: BinaryIO, jobs: int | None) -> int:

@@ -218,6 +218,7 @@ def memory_text(holding: Holding) -> str:
 def refusal_document(group: RefusedAlike) -> Document:
     """Tell one refusal so that a person can act on it."""
     from numalign.analysis.reasons.order import reasons
+    from numalign.render.text.details import numbers_text
     from numalign.render.text.matrix import matrix_notes, matrix_table
     from numalign.render.text.words import lines
 
@@ -228,6 +229,8 @@ def refusal_document(group: RefusedAlike) -> Document:
     document += [Paragraph(text, 2) for text in lines(reasons(told))]
     if told.message:
         document.append(Paragraph(f'Kubelet: "{told.message}"' if told.reason else told.message, 2))
+    if meaning := numbers_text(told):
+        document.append(Paragraph(meaning, 2))
     if told.matrix is not None and told.matrix.rows:
         table = told.matrix.of_parts() if told.odd_cores else told.matrix
         document += [Paragraph(), matrix_table(table), *(Paragraph(text, 2) for text in matrix_notes(table))]

@@ -258,7 +258,7 @@ def _one(nodes: int) -> bool:
 def cause_text(cause: Cause | None, qos: QoS) -> str:
     """Say why the CPUs of a container float; `qos` is the pod's class."""
     if cause is None or cause.kind == "not-pinned":
-        return "this kubelet pins no CPUs"
+        return "this kubelet pins no CPUs of this pod"
     if cause.kind == "cpu-manager":
         return "cpuManagerPolicy: none"
     if cause.kind == "fraction":

@@ -13,13 +13,15 @@ from numalign.analysis.config.reserve import MemorySum
 from numalign.analysis.config.suggest import Suggestion
 from numalign.errors import parted
 from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
+from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import head_text
+from numalign.kubelet.start.feature_gates import doubtful_gates
 from numalign.model.cpuset import format_set
 from numalign.model.words import sentence
 from numalign.render.escape import guarded, printable
 from numalign.render.json.node import plain_setting
 from numalign.render.page.document import Block, Document, Item, Note, Paragraph, Picture
-from numalign.render.text.amounts import bytes_text
+from numalign.render.text.amounts import bytes_text, listed
 from numalign.render.text.restart import node_parts
 from numalign.render.text.status import findings_parts, stopped
 from numalign.results.node import ConfigCheckResult, NodeCheck
@@ -46,7 +48,11 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
     if report.starts is None:
         parts.append(Note(f"Unknown whether the kubelet starts: it depends on {', '.join(report.unknown)}.", "warn"))
     elif report.starts:
-        parts += _node_parts(node) if node else [Note("The kubelet starts with this configuration.", "good")]
+        gates = doubtful_gates(setup.kubelet, setup.config.feature_gates)
+        release = version_text(setup.kubelet.version)
+        if_known = f", if kubelet {release} has the feature gate {listed(gates)}" * bool(gates)
+        starts = f"The kubelet starts with this configuration{if_known}."
+        parts += _node_parts(node) if node else [Note(starts, "warn" if gates else "good")]
     else:
         parts.append(Note(f"The kubelet does NOT start: {_counted(len(report.steps), report.repairable)}", "bad"))
     sums = memory_lines(report.memory) if report.memory is not None and _shows(report) else ()

@@ -197,7 +197,9 @@ def admitted_anew(change: WayOut, told: ExplainedPod) -> Iterator[str]:
         if change.needs_newcomers:
             yield f"Valid only if {one.name} (rejected so far) starts before this pod{_hold(one, asked)}."
             continue
-        yield f"If {one.name} (rejected so far) starts before this pod, the kubelet admits both{_hold(one, asked)}."
+        yield f"If {one.name} (rejected so far) starts before this pod, the kubelet admits both."
+        if held := [each for each in one.amounts if each.resource in asked]:
+            yield f"{one.name} would hold {held_places(held)}."
     yield from _without_them(change.anew)
     for name, cpus, then in change.anew.fewer:
         yield f"{name} would hold {then} CPUs (now {cpus}): containers reuse more CPUs of init containers."

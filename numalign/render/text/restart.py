@@ -19,7 +19,7 @@ MAX_REJECTED_SHOWN = 20
 
 _WHEN = {"": "", "order": ", if other pods come first", "plugins": ", if its device plugin registers later"}
 _ORDER = {
-    "random": "Static pods come in random order.",
+    "random": "The kubelet admits static pods in random order.",
     "unknown": "Order unknown: add --beside FILE (kubectl get pods -o json).",
 }
 
@@ -52,7 +52,7 @@ def restart_parts(restart: Restart, subject: str = "A restart") -> Iterator[Bloc
 
 def _row(one: Rejection) -> str:
     said = f"{one.reason}: {one.message}" if one.message else one.reason
-    return f'{one.place}. {one.name}{_WHEN[one.when]}: "{said}"'
+    return f'{one.name}{_WHEN[one.when]}: "{said}"'
 
 
 RESTARTS = "A kubelet restart would succeed"
@@ -76,7 +76,7 @@ def node_parts(restart: Restart, *, starts: bool = False, wide: bool = False) ->
     if restart.memory_may_move:
         yield Note(
             f"Before a reboot, drain the node and delete {MEMORY_FILE}. "
-            "If a NUMA memory total changes, the kubelet does not start with the old file.",
+            "The kubelet does not start with this file if a NUMA memory total changes.",
             "dim",
         )
     if wide and restart.devices:

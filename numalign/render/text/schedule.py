@@ -45,27 +45,30 @@ def schedule_document(result: ScheduleResult, fleet: Fleet, origin: str, *, wide
     return [*document, *[Paragraph()] * bool(where), *map(Paragraph, where)]
 
 
-def _good(pod: ScheduledPod) -> list[NodeAnswer]:
-    """List the nodes that would run a pod that does not run."""
-    return [] if pod.runs else [one for one in pod.answers if one.fit.passed and _runs(one)]
-
-
 def _fix(pod: ScheduledPod) -> Iterator[str]:
-    """Name schedulers and nodes that would run a pod that does not run."""
-    if good := _good(pod):
-        fit = [one for one in pod.answers if one.fit.passed]
-        taken = {name: [_runs(one) for one in fit if one.verdicts[name].passed] for name in good[0].verdicts}
-        able = [name for name, runs in taken.items() if runs and all(runs)]
-        others = ", ".join(able[:-1])
-        other = f"--scheduler {' or '.join(filter(None, [others, *able[-1:]]))}, or " * bool(able)
-        yield f"fix: use {other}a nodeSelector for {names_text([one.node for one in good])}"
+    """Name the schedulers, and the nodes that this scheduler accepts, that would run a pod that does not run."""
+    if options := list(_options(pod)):
+        yield f"fix: use {', or '.join(options)}"
+
+
+def _options(pod: ScheduledPod) -> Iterator[str]:
+    fit = [one for one in pod.answers if one.fit.passed]
+    good = [] if pod.runs else [one for one in fit if _runs(one)]
+    if not good:
+        return
+    taken = {name: [_runs(one) for one in fit if one.verdicts[name].passed] for name in good[0].verdicts}
+    able = [name for name, runs in taken.items() if runs and all(runs)]
+    if able:
+        yield f"--scheduler {' or '.join([*filter(None, [', '.join(able[:-1])]), able[-1]])}"
+    if accepted := [one.node for one in good if one.feasible]:
+        yield f"a nodeSelector for {names_text(accepted)}"
 
 
 def _where_fixes_are(pod: ScheduledPod) -> Iterator[str]:
     """Say where to find changes of a pod that no node would run."""
-    if pod.answers and not pod.gates and not pod.runs and not _good(pod):
+    if pod.answers and not pod.gates and not pod.runs and not any(_options(pod)):
         node = next((one.node for one in pod.answers if one.fit.passed), pod.answers[0].node)
-        first = f"numalign snapshot on {pod.node or node}"
+        first = f"numalign snapshot on a node, such as {pod.node or node}"
         yield f"For fixes, run {first}, then numalign explain with the pod and --node FILE."
 
 
@@ -186,7 +189,7 @@ def _disagreements(pod: ScheduledPod, title: str) -> Iterator[Block]:
         if one.disagrees and not (one.cause and one.cause.text in title):
             otherwise = "kubelets do not check claims" if one.by_claims else "cause not searched"
             otherwise = "kubelets do not check pod affinity and topology spread" if one.by_pods else otherwise
-            why = f"{one.cause.code}: {one.cause.text}" if one.cause else otherwise
+            why = one.cause.text if one.cause else otherwise
             found.setdefault((one.feasible, why), []).append(one.node)
     for (passes, why), names in found.items():
         says = "the scheduler accepts, the kubelet rejects" if passes else "the scheduler rejects, the kubelet admits"

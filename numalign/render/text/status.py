@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from numalign.analysis.node.finding import drain_and_delete
+from numalign.analysis.settings import options_on
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
+    from numalign.kubelet.setup import Setup
     from numalign.results.node import PodStatus, StatusResult
 
 MAX_NODE_COLUMNS = 4
@@ -37,7 +39,7 @@ def status_document(result: StatusResult, *, wide: bool = False) -> Document:
         parts.append(Table(COLUMNS, tuple(rows)))
     apart = [pod for pod in result.pods if any(one.alignment.verdict == "spread" for one in pod.containers)]
     if apart:
-        said, name = f"{len(apart)} pods are", "its name"
+        said, name = f"{len(apart)} pods are", "POD"
         if len(apart) == 1:
             said, name = "1 pod is", apart[0].full_name
         how = f"numalign explain with a pod's manifest, --node {quote(result.node)} and --without {name}"
@@ -59,9 +61,11 @@ def _largest(by_policy: Mapping[str, int], own: str) -> str:
     """Say the largest aligned pod of the node's own policy first, and once where policies agree."""
     sizes: dict[int, list[str]] = {}
     for policy, cpus in sorted(by_policy.items(), key=lambda item: item[0] != own):
-        sizes.setdefault(cpus, []).append(f"{policy}{' (does not align)' * (policy == 'none' and not cpus)}")
+        sizes.setdefault(cpus, []).append(policy)
     if not any(sizes):
         return "No aligned Guaranteed pod fits under any policy. To make room, move a pod off the node."
+    if len(sizes) > 1 and own != "none":  # which does not align
+        sizes = {cpus: names for cpus, names in sizes.items() if names != ["none"]}
     told = (
         f"{cpus} CPU{'s' * (cpus != 1)} under {'every policy' if len(sizes) == 1 else f'policy {listed(policies)}'}"
         for cpus, policies in sizes.items()
@@ -136,14 +140,14 @@ def _room(room: Room, result: StatusResult, resources: Iterable[str]) -> list[Ce
             cells.append("{} of {}".format(*room.devices[name]))
         else:
             cells.append("-")
-    cells.append(largest_text(room) if result.exclusive_cpus else "-")
+    cells.append(largest_text(room, result.setup) if result.exclusive_cpus else "-")
     return cells
 
 
-def largest_text(room: Room) -> str:
-    """Write the largest aligned pod of a NUMA node: `6 CPUs, 45.8Gi`."""
+def largest_text(room: Room, setup: Setup) -> str:
+    """Write the largest aligned pod of a NUMA node: `6 CPUs, 45.8Gi`; or that no core of it is free as a whole."""
     if not room.largest:
-        return "none"
+        return "no whole core" if room.cpus and "full-pcpus-only" in options_on(setup.config) else "none"
     parts = [f"{room.largest} CPU{'s' * (room.largest != 1)}"]
     if "memory" in room.memory:
         parts.append(bytes_text(room.memory["memory"][0]))

@@ -130,8 +130,9 @@ def _nothing_tied(containers: Sequence[str | None]) -> str:
     """Say so of the whole pod or of containers of which no decision counts anything."""
     if len(containers) > 1:
         names = few_of([name for name in containers if name is not None], MAX_IDS_NAMED)
-        return f"Containers {names} request nothing that the kubelet aligns."
-    return f"{_whom(containers[0])} requests nothing that the kubelet aligns."
+        return f"The kubelet aligns nothing of containers {names}."
+    whom = "the whole pod" if containers[0] is None else f"container {containers[0]}"
+    return f"The kubelet aligns nothing of {whom}."
 
 
 def _not_reached(told: ExplainedPod) -> Iterator[str]:

@@ -203,8 +203,8 @@ def _on_only_node(device: Device, path: Path, nodes: Sequence[NUMANode]) -> Devi
         return device._replace(numa_nodes=(nodes[0].id,))
     raise FieldError(
         path,
-        f"{device.id} has no NUMA node, and the machine has {len(nodes)}; "
-        f"fix: write {{id: {device.id}, numaNode: N}}, or numaNodes: null if its NUMA node is unknown",
+        f"device {device.id} has no NUMA node, and the machine has {len(nodes)} NUMA nodes; "
+        f"fix: write {{id: {device.id}, numaNode: N}}, or {{id: {device.id}, numaNodes: null}} if unknown",
     )
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
-from numalign.errors import InputError, Notice
+from numalign.errors import InputError, Notice, unreadable
 from numalign.sources.text.yaml import STDIN, Document, FilePath, load_file
 from numalign.store.reading import beginning
 
@@ -39,7 +39,7 @@ def files_in(name: FilePath) -> list[str]:
         with os.scandir(name) as entries:
             files = sorted(entry.path for entry in entries if entry.is_file())
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", str(name)) from None
+        raise InputError(unreadable(error), str(name)) from None
     if any(os.path.basename(file) == "Chart.yaml" for file in files):
         raise SourceError(f"a Helm chart; fix: helm template {name} > FILE", str(name))
     files = [file for file in files if file.endswith(SUFFIXES)]

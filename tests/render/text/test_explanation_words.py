@@ -431,7 +431,7 @@ def test_a_recorded_refusal_says(name: str, step: int, expected: list[str]) -> N
 
 def test_a_pod_of_which_nothing_is_tied_to_nodes_has_no_tick() -> None:
     text = recorded("e2e-d-00856", 2)
-    assert "Whole pod requests nothing that the kubelet aligns." in text
+    assert "The kubelet aligns nothing of the whole pod." in text
     assert not [line for line in text if "✓" in line]
 
 

@@ -180,7 +180,7 @@ def test_the_only_node_is_named() -> None:
 
 def test_containers_of_which_nothing_is_tied_are_told_together_with_the_reason() -> None:
     text = recorded("lifecycle-d-00067", 0)
-    place = text.index("Containers s0, c0 request nothing that the kubelet aligns.")
+    place = text.index("The kubelet aligns nothing of containers s0, c0.")
     assert text[place + 1].startswith("cpu, memory and hugepages-2Mi (the pod is Burstable: s0 requests less cpu ")
 
 

@@ -25,10 +25,7 @@ from tests.render.text.support import recorded
                     "also: 5 CPUs are not whole cores, and full-pcpus-only allocates whole cores (2 "
                     "CPUs each). Request 4 or 6."
                 ),
-                (
-                    "If p1 (rejected so far) starts before this pod, the kubelet admits both (holds "
-                    "8 CPUs, 1 nvidia.com/gpu and 14.3Gi of memory on NUMA 2)."
-                ),
+                "If p1 (rejected so far) starts before this pod, the kubelet admits both.",
             ],
             id="what is free under another setting is not what is free now",
         ),
@@ -63,10 +60,7 @@ from tests.render.text.support import recorded
             3,
             [
                 "2. Set the policy to best-effort (now restricted): admitted, NOT aligned",
-                (
-                    "If p0 (rejected so far) starts before this pod, the kubelet admits both (holds "
-                    "4 CPUs on NUMA 0 and 25.5Gi of memory on NUMA 0-2)."
-                ),
+                "If p0 (rejected so far) starts before this pod, the kubelet admits both.",
             ],
             id="a setting that helps only as another pod comes first is left out where others do",
         ),

@@ -69,10 +69,10 @@ def twice(node: Any) -> None:
 
 EDITS: dict[str, tuple[Callable[[Any], object], str]] = {
     "a pod that holds nothing any more": (released, "nodes[0].held[\"default/a\"]: missing"),
-    "a pod twice": (twice, "nodes[0].pods: a pod is there twice"),
+    "a pod twice": (twice, "nodes[0].pods: duplicate pod"),
     "a device twice": (
         lambda node: held(node)["devices"].update({"nvidia.com/gpu": ["gpu0", "gpu0"]}),
-        "nodes[0]: ValueError a device is there twice",
+        "nodes[0]: ValueError duplicate device",
     ),
     "a device that nobody asked for": (
         lambda node: held(node)["devices"].update({"mellanox.com/ib": ["mlx5_0"]}),

@@ -225,8 +225,8 @@ REFUSED = {
     "a bare device on two nodes": (
         two_nodes(devices={"v/gpu": ["a"]}),
         (
-            'devices["v/gpu"][0]: a has no NUMA node, and the machine has 2; '
-            "fix: write {id: a, numaNode: N}, or numaNodes: null if its NUMA node is unknown"
+            'devices["v/gpu"][0]: device a has no NUMA node, and the machine has 2 NUMA nodes; '
+            "fix: write {id: a, numaNode: N}, or {id: a, numaNodes: null} if unknown"
         ),
     ),
     "a device twice": (one_node(devices={"v/gpu": ["a", "a"]}), 'devices["v/gpu"][1]: the id a is given twice'),

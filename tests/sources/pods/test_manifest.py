@@ -262,7 +262,10 @@ def test_more_problems_are_counted(tmp_path: Path, wrong: int, told: str) -> Non
 
 
 def test_inputs_that_are_not_there_are_named(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none.yaml") == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
+    assert (
+        refusal(tmp_path / "none.yaml")
+        == f"{tmp_path}/none.yaml: cannot be read: No such file or directory; fix: correct the path"
+    )
     assert refusal(tmp_path) == f"{tmp_path}: no file that ends in .yaml, .yml, .json in this folder"
     assert "no file can have this name" in refusal("a\0b")
 

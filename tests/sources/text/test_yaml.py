@@ -251,7 +251,10 @@ def test_every_field_has_its_line(text: str, lines: tuple[int, ...]) -> None:
 
 
 def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none", "No such file or directory"), (tmp_path, "Is a directory")):
+    for path, message in (
+        (tmp_path / "none", "No such file or directory; fix: correct the path"),
+        (tmp_path, "Is a directory"),
+    ):
         with pytest.raises(InputError) as error:
             load_file(path)
         assert str(error.value) == f"{path}: cannot be read: {message}"

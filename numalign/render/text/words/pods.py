@@ -115,7 +115,7 @@ def as_wide(one: facts.AsWide) -> str:
 
 def not_aligned(_: facts.NotAligned) -> str:
     """Say what a part is for that the pod would be admitted without."""
-    return "Otherwise: admitted, NOT aligned."
+    return "Without this change: admitted, NOT aligned."
 
 
 def then_together(one: facts.ThenTogether) -> str:
