@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -444,3 +445,26 @@ def test_a_key_of_a_node_is_a_number_of_64_bits(key: str, taken: bool) -> None:
         return
     with pytest.raises(CheckpointError, match=f"cannot unmarshal number {key} into Go struct field .* of type int"):
         memory.inspect(text, (1, 36))
+
+
+def nodes(**of_node: str) -> str:
+    inside = ",".join(f'"{key}":{value}' for key, value in of_node.items())
+    return f'{{"policyName":"Static","machineState":{{"0":{{{inside}}}}},"checksum":0}}'
+
+
+BOUNDS = [
+    ("an amount", lambda text: nodes(memoryMap=f'{{"memory":{{"total":{text}}}}}'), 0, 2**64 - 1),
+    ("a count", lambda text: nodes(numberOfAssignments=text), -(2**63), 2**63 - 1),
+    ("a cell", lambda text: nodes(cells=f"[{text}]"), -(2**63), 2**63 - 1),
+    ("a checksum", lambda text: f'{{"policyName":"{{}}","checksum":{text}}}', 0, 2**64 - 1),
+]
+
+
+@pytest.mark.parametrize(("write", "least", "most"), [case[1:] for case in BOUNDS], ids=[case[0] for case in BOUNDS])
+def test_a_number_has_the_bounds_of_its_type(write: Callable[[object], str], least: int, most: int) -> None:
+    """docs/rules/kubelet-files.md 28c."""
+    for inside in (least, most):
+        memory.inspect(write(inside), (1, 36))
+    for outside in (least - 1, most + 1):
+        with pytest.raises(CheckpointError, match=f"cannot unmarshal number {outside} into Go struct field"):
+            memory.inspect(write(outside), (1, 36))

@@ -34,13 +34,31 @@ def test_a_release_has_the_level_that_came_last() -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "distances", "suggested"),
-    [(3, True, True), (2, True, False), (3, False, False)],
-    ids=["several", "two lie equally far", "nobody knows how far"],
+    [
+        ((0, 1, 2), (3, 3, 3), True),
+        ((0, 1), (2, 2), False),
+        ((0, 1, 2), (0, 0, 0), False),
+        ((0, 1, 2), (3, 3, 0), False),
+        ((0, 1, 3), (3, 3, 3), False),
+        ((0, 1, 3), (4, 4, 3), False),
+    ],
+    ids=[
+        "several",
+        "two lie equally far",
+        "nobody knows how far",
+        "of one nobody knows how far",
+        "rows are read by ids, and end before the last",
+        "one of them",
+    ],
 )
-def test_the_closest_nodes_are_suggested_where_there_is_a_choice(nodes: int, distances: bool, suggested: bool) -> None:
+def test_the_closest_nodes_are_suggested_where_there_is_a_choice(
+    nodes: tuple[int, ...], distances: tuple[int, ...], suggested: bool
+) -> None:
     row = OPTIONS["prefer-closest-numa-nodes"]
-    rows = (10, 20, 30)[:nodes] if distances else None
-    machine = Machine("m", tuple(NUMANode(number, 1 << number, 1 << 30, distances=rows) for number in range(nodes)))
+    rows = [tuple(range(10, 10 + many)) if many else None for many in distances]
+    machine = Machine(
+        "m", tuple(NUMANode(node, 1 << node, 1 << 30, distances=far) for node, far in zip(nodes, rows, strict=True))
+    )
     assert row.suggested is not None
     assert (row.suggested(machine) is not None) is suggested
 

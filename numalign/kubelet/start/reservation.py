@@ -149,9 +149,10 @@ def add(parts: list[Amount]) -> Amount:
             form = form or part.quantity.format
             total += part.quantity.nano
             scales.append(part.scale)
-    scale = None if None in scales else min([one for one in scales if one is not None], default=0)
+    known = [scale for scale in scales if scale is not None]
+    finest = min(known, default=0) if len(known) == len(scales) else None
     whole = total // NANO if total % NANO == 0 else None
-    return Amount(Quantity(total, form or "DecimalSI", whole), scale)
+    return Amount(Quantity(total, form or "DecimalSI", whole), finest)
 
 
 def check_capacity(reservation: Reservation, machine: Machine) -> None:

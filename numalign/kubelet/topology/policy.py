@@ -29,12 +29,10 @@ def filter_answers(answers: Iterable[ProviderAnswer]) -> list[Hints]:
     """Put the providers' answers into one list, resource by resource in sorted order (5)."""
     lists: list[Hints] = []
     for answer in answers:
-        if not answer:
-            lists.append(NO_PREFERENCE)
-        elif len(answer) == 1:
-            lists.extend(answer.values())
+        if answer:
+            lists.extend(map(answer.__getitem__, sorted(answer)))
         else:
-            lists.extend(answer[resource] for resource in sorted(answer))
+            lists.append(NO_PREFERENCE)
     return lists
 
 

@@ -238,5 +238,10 @@ def test_up_to_which_release_it_does(release: tuple[int, int], by_node: bool) ->
     assert node.memory.by_node == by_node
 
 
+def test_policy_none_takes_nothing_over(m2: MemoryManager) -> None:
+    without = m2._replace(policy="None")
+    assert validate_state(without, RECORDS, ONE) == initial_state(without)
+
+
 def test_without_any_state_the_tables_are_built(m2: MemoryManager) -> None:
     assert validate_state(m2, {}, {}) == initial_state(m2)

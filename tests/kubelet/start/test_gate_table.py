@@ -96,3 +96,11 @@ def test_what_the_next_release_drops_is_known() -> None:
     assert gone_in("KubeletTracing", (1, 38))
     assert gone_in("DynamicResourceAllocation", (1, 38))
     assert not gone_in("MemoryQoS", (1, 38))
+
+
+def test_what_an_early_kubelet_knows_is_doubtful_and_stops_none() -> None:
+    early = kubelet((1, 25))
+    given = {"AllBeta": True, "Something": True}
+    assert doubtful_gates(early, given) == ["Something"]
+    assert bad_gates(early, given) == {}
+    assert list(bad_gates(kubelet((1, 36)), given)) == ["Something"]

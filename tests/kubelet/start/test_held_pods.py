@@ -50,6 +50,17 @@ def test_a_pod_that_holds_devices_alone_may_be_of_any_class() -> None:
     assert held_pod(state, uid, "p", "").qos != "Guaranteed"
 
 
+def test_exclusive_cpus_or_memory_alone_make_it_guaranteed() -> None:
+    state = after(pod_of("p", a=limits(2, "1Gi")))
+    [uid] = holders(state)
+    device, cpu, memory = EMPTY.state.states
+    for own in ((device, state.cpu, memory), (device, cpu, state.memory)):
+        found = held_pod(state._replace(states=own), uid, "p", "")
+        assert found.qos == "Guaranteed"
+        assert found.status is not None
+        assert found.status.qos == "Guaranteed"
+
+
 def test_a_pod_that_holds_nothing_has_a_container() -> None:
     assert asked(held_pod(EMPTY.state, "u", "p", "")) == [("unknown", "app", {})]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.start.reservation import Reservation, check_capacity, inner_form, reserve
+from numalign.kubelet.start.reservation import Amount, Reservation, add, check_capacity, inner_form, reserve
 from numalign.model import cpuset, quantity
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
 from numalign.model.machine import Machine
@@ -78,6 +78,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "kube before system": (
         {"system_reserved": {"gpu": "1"}, "kube_reserved": {"nic": "1"}},
         '--kube-reserved value failed to parse: cannot reserve "nic" resource',
+    ),
+    "the first by its name": (
+        {"kube_reserved": {"nic": "1", "gpu": "1"}},
+        '--kube-reserved value failed to parse: cannot reserve "gpu" resource',
+    ),
+    "the first signal by its name": (
+        {"eviction_hard": {"nodefs.total": "1", "foo": "1"}},
+        "unsupported eviction signal foo",
     ),
     "an unknown signal": ({"eviction_hard": {"foo": "1"}}, "unsupported eviction signal foo"),
     "a threshold of zero": (
@@ -158,6 +166,7 @@ def test_eviction_counts_in_the_inner_form() -> None:
 def test_long_form_hides_its_address() -> None:
     total = reserved(KubeletConfig(kube_reserved={"memory": "100.5Gi"}), MACHINE).total
     assert inner_form(total["memory"]) == "{{0 0} {0x…}  BinarySI}"
+    assert inner_form(add([Amount(quantity.parse("1"), 0), total["memory"]])) == "{{0 0} {0x…}  DecimalSI}"
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))

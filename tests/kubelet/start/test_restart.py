@@ -107,21 +107,22 @@ def test_devices_that_are_no_longer_reported_stay_with_their_pod_until_it_comes(
 
 
 @pytest.mark.parametrize(
-    ("cpus", "gates", "expected"),
+    ("wanted_pod", "gates", "expected"),
     [
-        (2, {}, (False, False, "")),
-        (4, {}, (True, False, "Infeasible")),
-        (4, {"InPlacePodVerticalScalingExclusiveCPUs": True}, (True, True, "")),
+        (pod("a", 2), {}, (False, False, "", "")),
+        (pod("a", 4), {}, (True, False, "Infeasible", "")),
+        (pod("a", 4), {"InPlacePodVerticalScalingExclusiveCPUs": True}, (True, True, "", "")),
+        (pod("a", 2, nic=9), {}, (True, False, "UnexpectedAdmissionError", "allocate")),
     ],
-    ids=["the same", "exclusive CPUs without the gate", "with it"],
+    ids=["the same", "exclusive CPUs without the gate", "with it", "more devices than there are"],
 )
-def test_a_resize_is_judged(cpus: int, gates: dict[str, bool], expected: tuple[bool, bool, str]) -> None:
+def test_a_resize_is_judged(wanted_pod: Pod, gates: dict[str, bool], expected: tuple[bool, bool, str, str]) -> None:
     """Rules 80 and 81: the CPUs stay as they were, admitted or not."""
     node, state = node_with(pod("a", 2))
     node = node._replace(config=node.config._replace(feature_gates=gates))
-    wanted, demand = node.read_pod(pod("a", cpus))
+    wanted, demand = node.read_pod(wanted_pod)
 
     answer = resize(node, state, pod("a", 2), wanted, demand)
 
-    assert (answer.changed, answer.admit, answer.reason) == expected
+    assert (answer.changed, answer.admit, answer.reason, answer.stage) == expected
     assert answer.state.cpu.assignments == state.cpu.assignments

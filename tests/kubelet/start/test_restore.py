@@ -348,3 +348,10 @@ def test_wrong_checksums_are_mended_and_told() -> None:
     node, _ = start(SAMPLE.setup)
     assert refused(node, wrong) == tuple(f"/var/lib/kubelet/{one.file}" for one in mended)
     assert refused(node, files) == ()
+
+
+def test_a_memory_file_with_checksum_0_is_right_for_kubelets_from_136() -> None:
+    """docs/rules/kubelet-files.md 28b."""
+    text = json.dumps({**json.loads(MEMORY_TEXT), "checksum": 0})
+    wrong = [release for release in ((1, 35), (1, 36), (1, 37)) if resealed(StateFiles(memory=text), release)[1]]
+    assert wrong == [(1, 35)]

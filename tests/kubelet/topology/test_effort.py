@@ -12,7 +12,7 @@ from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.effort import Effort, combinations, endure
-from numalign.kubelet.topology.hints import HintFamily, MaskSet
+from numalign.kubelet.topology.hints import AtLeast, HintFamily, MaskSet
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.model.pod import Pod
 from numalign.tasks.setup import load_machine
@@ -104,3 +104,12 @@ def test_hints_are_counted_as_they_are_listed(case: tuple[int, MaskSet]) -> None
     family = HintFamily((members,), 1)
     assert combinations("best-effort", [family, family], numa) == len(every) ** 2
     assert combinations("single-numa-node", [family], numa) == sum(mask.bit_count() == 1 for mask in every)
+
+
+def test_where_nodes_differ_too_much_to_be_counted_all_sets_are() -> None:
+    """Sixteen nodes of which no two sets have the same sum."""
+    sums = AtLeast(tuple(1 << node for node in range(16)), 1 << 15)
+    full = (1 << 16) - 1
+    for conditions in ((sums,), (sums, sums)):
+        family = HintFamily((MaskSet(full, conditions),), 1)
+        assert combinations("restricted", [family], numa_info(range(16))) == full

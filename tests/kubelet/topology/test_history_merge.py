@@ -171,6 +171,7 @@ class TestDevicesMergedInside:
 COMBINED = (
     # sentence, release, policy, combination, merged
     ("today masks must be equal", (1, 32), "restricted", "11:T 01:T", "01:F"),
+    ("today one that is not preferred is enough", (1, 32), "restricted", "01:T 01:F", "01:F"),
     ("today an empty mask is not preferred", (1, 32), "restricted", "10:T 01:T", "00:F"),
     ("hints without a mask do not disturb", (1, 32), "best-effort", "nil:T 01:T", "01:T"),
     ("up to 1.23 masks were mixed", (1, 23), "restricted", "11:T 01:T", "01:T"),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from numalign.kubelet.errors import KubeletPanicError
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, Hints, ProviderAnswer, TopologyHint
-from numalign.kubelet.topology.merge.lists import ands_by_counting, merge_lists, numa_info, target_width
+from numalign.kubelet.topology.merge import walk
+from numalign.kubelet.topology.merge.lists import NUMAInfo, ands_by_counting, merge_lists, numa_info, target_width
 from numalign.kubelet.topology.merge.walk import merge_by_walking
 from numalign.kubelet.topology.policy import DO_NOT_CARE, IMPOSSIBLE, explicit, filter_answers, merge
 from tests.dice import Dice, draws, rolled
@@ -433,3 +434,35 @@ def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: lis
     flat = numa_info(range(6), dict.fromkeys(range(6), (10,) * 6))
 
     assert merge_lists(listed, numa_info(range(6))) == merge_by_walking(listed, flat)
+
+
+def few_hints(dice: Dice) -> tuple[list[HintList], NUMAInfo]:
+    """Up to three lists of up to six hints on four nodes, preferred or not, near and far."""
+    rows = {node: tuple(dice.pick((10, 11, 20)) for _ in range(4)) for node in range(4)}
+    lists = dice.several(lambda one: HintList(one.several(some_hint, 1, 6)), 1, 3)
+    return lists, numa_info(range(4), rows)
+
+
+def some_hint(dice: Dice) -> TopologyHint:
+    return TopologyHint(dice.below(16) if dice.below(8) else None, dice.flag())
+
+
+@draws(400)
+@given(rolled(few_hints))
+def test_hints_merge_as_walked_by_every_case_of_the_comparison(case: tuple[list[HintList], NUMAInfo]) -> None:
+    """Rule 6.4."""
+    assert merge_lists(*case) == merge_by_walking(*case)
+
+
+def test_a_walk_that_is_too_long_ends_as_a_merge_without_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [hints("01:T 10:T 11:F")] * 3
+    near_second = numa_info(range(2), {0: (20, 20), 1: (20, 10)})
+    assert merge_by_walking(listed, near_second) == hint("10:T")
+
+    monkeypatch.setattr(walk, "MAX_COMBINATIONS", 3**3 - 1)
+    assert merge_by_walking(listed, near_second) == hint("01:T")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_machine_without_numa_nodes_prefers_nothing(policy: str) -> None:
+    assert merge(policy, [], numa_info(()))[0].preferred is merge(policy, [{}], numa_info(()))[0].preferred is False

@@ -14,6 +14,9 @@ from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.kubelet.topology.merge.lists import NUMAInfo, merge_lists, target_width
 from numalign.model.cpuset import NUMAMask
 
+Candidate = tuple[NUMAMask, bool]
+"""A mask, and whether it is preferred."""
+
 MAX_COMBINATIONS = 2_000_000
 """How far the walk goes. The kubelet goes on; what it does beyond is taken to be a merge without distances."""
 
@@ -27,35 +30,35 @@ def merge_by_walking(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
         KubeletPanicError: a distance row ends before the id that is looked up.
     """
     width = target_width(lists)
-    best: TopologyHint | None = None
+    best: Candidate | None = None
     combinations = product(*lists)
     for combination in islice(combinations, MAX_COMBINATIONS):
         candidate = _combine(combination, numa.full)
-        if candidate.numa_affinity and (best is None or _replaces(best, candidate, width, numa)):
+        if candidate[0] and (best is None or _replaces(best, candidate, width, numa)):
             best = candidate
     if next(combinations, None) is not None:
         return merge_lists(lists, numa._replace(distances=None))
-    return best or TopologyHint(numa.full, False)
+    return TopologyHint(*best) if best else TopologyHint(numa.full, False)
 
 
-def _combine(hints: Sequence[TopologyHint], full: NUMAMask) -> TopologyHint:
+def _combine(hints: Sequence[TopologyHint], full: NUMAMask) -> Candidate:
     """AND the masks; preferred when all hints are and all masks are equal (6.1)."""
     masks = {hint.numa_affinity for hint in hints if hint.numa_affinity is not None}
     merged = full
     for mask in masks:
         merged &= mask
-    return TopologyHint(merged, len(masks) <= 1 and all(hint.preferred for hint in hints))
+    return merged, len(masks) <= 1 and all(hint.preferred for hint in hints)
 
 
-def _replaces(best: TopologyHint, candidate: TopologyHint, width: int, numa: NUMAInfo) -> bool:
+def _replaces(best: Candidate, candidate: Candidate, width: int, numa: NUMAInfo) -> bool:
     """Compare a candidate with the running best (the cases of 6.4)."""
-    old, new = best.numa_affinity or 0, candidate.numa_affinity or 0
-    if candidate.preferred != best.preferred:
-        return candidate.preferred
+    (old, was_preferred), (new, preferred) = best, candidate
+    if preferred != was_preferred:
+        return preferred
     old_count, new_count = old.bit_count(), new.bit_count()
     if new_count == old_count:
         return new != old and (_average(new, numa, old) < 0 or (_average(new, numa, old) == 0 and new < old))
-    if candidate.preferred or old_count > width:
+    if preferred or old_count > width:
         return new_count < old_count
     if old_count == width or new_count > width:
         return False
