@@ -6,7 +6,7 @@ import pytest
 
 from numalign.errors import StartPanicError
 from numalign.kubelet.releases.release import Kubelet
-from numalign.kubelet.releases.table import known_kubelets, kubelet
+from numalign.kubelet.releases.table import between, known_kubelets, kubelet, without
 from numalign.kubelet.start.feature_gates import (
     bad_gates,
     check_feature_gates,
@@ -40,6 +40,16 @@ def test_no_release_crashes_with_its_own_defaults(of: Kubelet) -> None:
     given = {name: gate.default for name in (*table(), *of.gates) if (gate := gate_of(of, name))}
     assert not bad_gates(of, given)
     assert not unmet_gates(of, given)
+
+
+def test_what_a_release_leaves_unmet_itself_is_no_fault_of_the_configuration() -> None:
+    """As in an upgrade without one change, which a comparison asks of: NodeDeclaredFeatures is off, and needed."""
+    [change] = [one for one in between((1, 35), (1, 36)) if one.topic == "gate NodeDeclaredFeatures"]
+    odd = without((1, 36), [change])
+    assert unmet_gates(odd, {}) == {}
+    assert unmet_gates(odd, {"PodLevelResources": False}) == {
+        "InPlacePodLevelResourcesVerticalScaling": ["PodLevelResources", "NodeDeclaredFeatures"]
+    }
 
 
 CASES = [
