@@ -14,6 +14,7 @@ from numalign.scheduler.node import ClusterNode
 from numalign.sources.cluster.dump import Dump
 from numalign.sources.cluster.fleet import Building
 from numalign.sources.cluster.objects import NodeRead, read_node
+from numalign.sources.text import inside, mapping
 from numalign.tasks.pools import INSTANCE_TYPE, Pools
 
 MAX_KINDS: Final = 2000
@@ -41,10 +42,9 @@ class Templates:
 
     def node(self, thing: Mapping[str, object]) -> ClusterNode | None:
         """Make the empty node of a Node object, the same value for nodes alike; None: it cannot be judged."""
-        labels = _part(_part(thing, "metadata"), "labels")
-        status = _part(thing, "status")
-        amounts = _part(status, "allocatable"), _part(status, "capacity"), _part(status, "nodeInfo")
-        kind = repr([[labels.get(name) for name in self._pools.labels], *amounts[:2], amounts[2].get("kubeletVersion")])
+        labels = [inside(thing, "metadata", "labels", name) for name in self._pools.labels]
+        amounts = [mapping(thing, "status", key) for key in ("allocatable", "capacity")]
+        kind = repr([labels, *amounts, inside(thing, "status", "nodeInfo", "kubeletVersion")])
         if kind not in self._known:
             if len(self._known) >= MAX_KINDS:
                 self._forget()
@@ -68,8 +68,3 @@ class Templates:
             self._told.add(label)
             self._say({"level": "warning", "event": "nodes pass unjudged", "label": label, "reason": why})
         return None
-
-
-def _part(thing: Mapping[str, object], name: str) -> Mapping[str, object]:
-    part = thing.get(name)
-    return part if isinstance(part, Mapping) else {}

@@ -13,6 +13,7 @@ from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
 from numalign.scheduler.extender import FilterAnswer
+from numalign.sources.text import inside
 from numalign.sources.text.json import NumberError, loads
 from numalign.values import NamedTuple
 
@@ -84,8 +85,7 @@ def _items(nodes: object) -> tuple[Mapping[str, object], ...] | None:
 
 
 def _name(node: Mapping[str, object]) -> str:
-    metadata = node.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = inside(node, "metadata", "name")
     if not isinstance(name, str):
         raise BadRequestError("Nodes.items: a node has no metadata.name")
     return name

@@ -41,6 +41,19 @@ class Fields(NamedTuple):
 
 Schema = Leaf | ListOf | MapOf | Fields
 
+_OF_CONTAINER: Final = """
+args command env envFrom imagePullPolicy lifecycle livenessProbe readinessProbe resizePolicy restartPolicyRules
+securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices
+volumeMounts workingDir
+"""
+_OF_SPEC: Final = """
+activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks ephemeralContainers
+hostAliases hostIPC hostPID hostUsers hostname hostnameOverride imagePullSecrets readinessGates securityContext
+serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds
+workloadRef
+"""
+"""Fields of a container and of a pod's spec that numalign does not look at."""
+
 _TEXTS: Final = MapOf("text")
 _QUANTITIES: Final = MapOf("quantity")
 
@@ -61,30 +74,7 @@ _PORT: Final = Fields(
 _CONTAINER: Final = Fields(
     {"name": "text", "image": "text", "restartPolicy": "text", "resources": _RESOURCES, "ports": ListOf(_PORT)},
     ("name",),
-    frozenset(
-        [
-            "args",
-            "command",
-            "env",
-            "envFrom",
-            "imagePullPolicy",
-            "lifecycle",
-            "livenessProbe",
-            "readinessProbe",
-            "resizePolicy",
-            "restartPolicyRules",
-            "securityContext",
-            "startupProbe",
-            "stdin",
-            "stdinOnce",
-            "terminationMessagePath",
-            "terminationMessagePolicy",
-            "tty",
-            "volumeDevices",
-            "volumeMounts",
-            "workingDir",
-        ]
-    ),
+    frozenset(_OF_CONTAINER.split()),
 )
 
 _REQUIREMENT: Final = Fields({"key": "text", "operator": "text", "values": ListOf("text")}, ("key", "operator"))
@@ -160,32 +150,7 @@ _SPEC: Final = Fields(
         "resourceClaims": ListOf(_CLAIM),
     },
     ("containers",),
-    frozenset(
-        [
-            "activeDeadlineSeconds",
-            "automountServiceAccountToken",
-            "dnsConfig",
-            "dnsPolicy",
-            "enableServiceLinks",
-            "ephemeralContainers",
-            "hostAliases",
-            "hostIPC",
-            "hostPID",
-            "hostUsers",
-            "hostname",
-            "hostnameOverride",
-            "imagePullSecrets",
-            "readinessGates",
-            "securityContext",
-            "serviceAccount",
-            "serviceAccountName",
-            "setHostnameAsFQDN",
-            "shareProcessNamespace",
-            "subdomain",
-            "terminationGracePeriodSeconds",
-            "workloadRef",
-        ]
-    ),
+    frozenset(_OF_SPEC.split()),
 )
 
 _STATUSES: Final = ListOf(Fields({"name": "text", "allocatedResources": _QUANTITIES}, ("name",)))

@@ -13,7 +13,7 @@ from numalign.errors import InputError
 from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
-from numalign.sources.text import Found
+from numalign.sources.text import Found, inside, mapping
 from numalign.sources.text.yaml import MAX_INPUT, STDIN, Document, FilePath, iter_documents
 from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
@@ -56,7 +56,7 @@ class _Collected:
         """Read an object, if it is one of ours."""
         data = thing.data
         kind = thing.kind
-        version = str(data.get("apiVersion") or "") if isinstance(data, Mapping) else ""
+        version = str(inside(data, "apiVersion") or "")
         if version.startswith(_GROUP) or kind in (
             "ResourceSlice",
             "ResourceClaim",
@@ -107,13 +107,7 @@ class _Collected:
 
 
 def _annotations(data: Mapping[str, object]) -> dict[str, object]:
-    spec = data.get("spec")
-    found: dict[str, object] = {}
-    for part in (spec if isinstance(spec, Mapping) else {}, data):
-        metadata = part.get("metadata")
-        own = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-        found |= own if isinstance(own, Mapping) else {}
-    return found
+    return {**mapping(data, "spec", "metadata", "annotations"), **mapping(data, "metadata", "annotations")}
 
 
 def _read(thing: Thing, read: reading.Reader[T]) -> T:

@@ -34,6 +34,7 @@ from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine import bundled
 from numalign.sources.machine.file import LoadedMachine, load_machine
+from numalign.sources.text import elements
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
@@ -72,11 +73,9 @@ def is_cluster_file(data: object) -> bool:
 
 def referred(document: Document) -> Iterator[str]:
     """Name the files that a cluster file may take machines and kubelets from, be they there or not."""
-    groups = document.data.get("nodes") if isinstance(document.data, Mapping) else None
     folder = os.path.dirname(document.name)
-    for group in groups if isinstance(groups, list) else ():
-        named = [group.get(key) for key in ("machine", "kubeletConfig")] if isinstance(group, Mapping) else ()
-        for name in named:
+    for group in elements(document.data, "nodes"):
+        for name in (group.get("machine"), group.get("kubeletConfig")):
             if isinstance(name, str):
                 yield from (os.path.join(folder, name), name)
 

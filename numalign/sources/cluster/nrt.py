@@ -17,6 +17,7 @@ from numalign.scheduler.nrt.findings import doubled_zones, findings
 from numalign.scheduler.nrt.value import KIND, NodeResourceTopology, Zone, ZoneResource
 from numalign.scheduler.request import exclusive_containers, read_request
 from numalign.sources.cluster.objects import PodRead
+from numalign.sources.text import mapping
 from numalign.values import NamedTuple
 
 GROUP: Final = "topology.node.k8s.io"
@@ -40,8 +41,7 @@ def is_nrt(thing: object) -> bool:
 
 def name_of(thing: Mapping[str, object]) -> str:
     """Name the node of an object; empty: it has no name."""
-    metadata = thing.get("metadata")
-    found = metadata.get("name") if isinstance(metadata, Mapping) else None
+    found = mapping(thing, "metadata").get("name")
     return found if isinstance(found, str) else ""
 
 

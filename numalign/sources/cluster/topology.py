@@ -17,6 +17,7 @@ from numalign.model.document.values import MAX_CPU, MAX_NODE_ID, integer, list_o
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.model.path import FieldError, Path, shown
 from numalign.model.resources import CPU
+from numalign.sources.text import elements, inside, mapping
 from numalign.values import NamedTuple
 
 
@@ -147,7 +148,7 @@ def _taken(annotations: Mapping[str, object], everything: int, left_out: list[st
         return 0
     taken = 0
     for one in pods:
-        text = one.get("cpu") if isinstance(one, Mapping) else None
+        text = inside(one, "cpu")
         try:
             taken |= cpuset.parse(text) if isinstance(text, str) else 0
         except cpuset.CPUSetError:
@@ -213,15 +214,13 @@ _VOLCANO_DETAIL: Final = map_of(  # zero values are left out, so that CPU 0 may 
 
 def _volcano_settings(spec: Mapping[str, object], left_out: list[str]) -> dict[str, object]:
     settings: dict[str, object] = {}
-    policies = spec.get("policies")
     for name, ours in _POLICIES.items():
-        value = policies.get(name) if isinstance(policies, Mapping) else None
+        value = inside(spec, "policies", name)
         if isinstance(value, str) and value:
             settings[ours] = value
         else:
             left_out.append(f"policies.{name} is not a text: {ours} has its default")
-    reserved = spec.get("resReserved")
-    cpu = reserved.get("cpu") if isinstance(reserved, Mapping) else None
+    cpu = inside(spec, "resReserved", "cpu")
     if cpu is not None:
         settings["systemReserved"] = {"cpu": str(cpu)}
     return settings
@@ -239,7 +238,7 @@ def _volcano_taken(spec: Mapping[str, object], everything: int, left_out: list[s
 def _allocated(spec: Mapping[str, object], left_out: list[str]) -> int:
     """Add up the CPUs of pods; what else they hold is said without NUMA nodes."""
     held, others = 0, set()
-    for name, written in _allocations(spec.get("podAllocations")):
+    for name, written in _allocations(spec):
         if name != CPU:
             others.add(str(name))
             continue
@@ -252,21 +251,17 @@ def _allocated(spec: Mapping[str, object], left_out: list[str]) -> int:
     return held
 
 
-def _allocations(pods: object) -> Iterator[tuple[str, object]]:
+def _allocations(spec: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield (resource, what is held) of all containers; what has another shape is passed over (32)."""
-    for pod in pods if isinstance(pods, list) else ():
-        containers = pod.get("containerAllocations") if isinstance(pod, Mapping) else None
-        for container in containers if isinstance(containers, list) else ():
-            held = container.get("allocations") if isinstance(container, Mapping) else None
-            yield from held.items() if isinstance(held, Mapping) else ()
+    for pod in elements(spec, "podAllocations"):
+        for container in elements(pod, "containerAllocations"):
+            yield from mapping(container, "allocations").items()
 
 
 def _not_free(spec: Mapping[str, object], everything: int, left_out: list[str], *, known: bool) -> int:
     """Take what `numares.cpu.allocatable` does not list as free; `known`: pods say what they hold."""
     said = "CPUs that no pod holds count as free" if known else "all CPUs count as free"
-    resources = spec.get("numares")
-    cpu = resources.get("cpu") if isinstance(resources, Mapping) else None
-    free = cpu.get("allocatable") if isinstance(cpu, Mapping) else None
+    free = inside(spec, "numares", "cpu", "allocatable")
     if not isinstance(free, str):
         left_out.append(f"numares.cpu.allocatable is not a CPU list: {said}")
         return 0

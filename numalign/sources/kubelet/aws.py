@@ -26,18 +26,8 @@ from numalign.analysis.config.systems import (
 from numalign.errors import InputError, Notice
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.fields import SETTINGS, Where
-from numalign.sources.kubelet.found import (
-    Found,
-    below,
-    elements,
-    inside,
-    joined,
-    mapping,
-    not_taken,
-    overlaid,
-    renamed,
-    words,
-)
+from numalign.sources.kubelet.found import Found, below, joined, not_taken, overlaid, renamed, under, words
+from numalign.sources.text import elements, inside, mapping
 from numalign.sources.text.yaml import Document, load_documents
 
 
@@ -144,11 +134,7 @@ def script(text: str, name: str) -> list[Found]:
         said = "the script also changes kubelet-config.json, which is not read"
         notices.append(Notice("settings-incomplete", said, name))
     system, base = (OKE, None) if "oke" in called[0] else (AL2, partial(eks, cgroups="reserved-cpus" not in flags))
-    return [Found({}, partial(_in_script, name), flags, tuple(notices), system=system, base=base)]
-
-
-def _in_script(name: str, field: str) -> str:
-    return f"{name}: {field}"
+    return [Found({}, lambda field: f"{name}: {field}", flags, tuple(notices), system=system, base=base)]
 
 
 # Bottlerocket
@@ -214,12 +200,7 @@ def bottlerocket(settings: Fields, where: Where) -> Found:
 
 
 _CPU_OPTIONS: Final = frozenset(
-    {
-        "full-pcpus-only",
-        "strict-cpu-reservation",
-        "distribute-cpus-across-numa",
-        "prefer-align-cpus-by-uncorecache",
-    }
+    {"full-pcpus-only", "strict-cpu-reservation", "distribute-cpus-across-numa", "prefer-align-cpus-by-uncorecache"}
 )
 
 
@@ -243,15 +224,15 @@ def _node_class(document: Document) -> Iterator[Found]:
     kubelet, text = mapping(spec, "kubelet"), spec.get("userData")
     data = user_data(text, document.name) if isinstance(text, str) else []
     family = _family(spec)
-    whose = partial(_place, document, "spec.kubelet")
+    others = [name for name in kubelet if name in SETTINGS - KARPENTER_FIELDS]
+    whose = under(document, "spec.kubelet")
     own = below(document, kubelet, "spec.kubelet")
     if family == "AL2023":
-        late = [name for name in kubelet if name in SETTINGS - KARPENTER_FIELDS]
         said = "releases of Karpenter before August 2026 do not take it; fix: move it to a NodeConfig in userData"
-        notices = tuple(Notice("setting-not-taken", said, whose(name)) for name in late)
+        notices = tuple(Notice("setting-not-taken", said, whose(name)) for name in others)
         yield joined([*data, own._replace(system=NODECONFIG, notices=notices)])
         return
-    lost = tuple(not_taken(f"Karpenter with {family or 'this family'}", name, whose) for name in _others(kubelet))
+    lost = tuple(not_taken(f"Karpenter with {family or 'this family'}", name, whose) for name in others)
     taken = {name: value for name, value in kubelet.items() if name in KARPENTER_FIELDS}
     if family == "Bottlerocket":
         yield _with_bottlerocket(data, own._replace(fields=taken, notices=lost), document)
@@ -272,14 +253,6 @@ KARPENTER_FIELDS: Final = frozenset(KARPENTER.names.values())
 
 def _unknown_family(_: Facts, __: Fields) -> Base:
     return Base(unknown={"kubeReserved": "add spec.amiFamily, or an alias in amiSelectorTerms"})
-
-
-def _others(kubelet: Fields) -> list[str]:
-    return [name for name in kubelet if name in SETTINGS - KARPENTER_FIELDS]
-
-
-def _place(document: Document, path: str, field: str) -> str:
-    return document.where(f"{path}.{field}")
 
 
 def _family(spec: Fields) -> str:
@@ -322,10 +295,10 @@ def eksctl(document: Document) -> Iterator[Found]:
 def _group(document: Document, group: Fields, path: str, *, managed: bool) -> Found | None:
     family = str(group.get("amiFamily") or "AmazonLinux2023")
     extra = mapping(group, "kubeletExtraConfig")
-    where = partial(_place, document, path)
+    where = under(document, path)
     if family == "Bottlerocket":
         settings = mapping(group, "bottlerocket", "settings", "kubernetes")
-        found = bottlerocket(settings, partial(_place, document, f"{path}.bottlerocket.settings.kubernetes"))
+        found = bottlerocket(settings, under(document, f"{path}.bottlerocket.settings.kubernetes"))
         lost = (not_taken("eksctl with Bottlerocket", "kubeletExtraConfig", where),) if extra else ()
         return found._replace(notices=(*found.notices, *lost)) if settings or extra else None
     parts: list[Found] = []

@@ -13,7 +13,8 @@ from numalign.errors import InputError, Notice
 from numalign.sources.kubelet import KIND
 from numalign.sources.kubelet.aws import node_config
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.found import Found, elements, inside, joined, mapping, words
+from numalign.sources.kubelet.found import Found, joined, words
+from numalign.sources.text import elements, inside, mapping
 from numalign.sources.text.yaml import Document, load_documents
 
 _PATHS: Final = {

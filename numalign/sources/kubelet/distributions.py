@@ -9,17 +9,8 @@ from typing import Final
 from numalign.analysis.config.systems import K3S, KOPS, KUBESPRAY, KUBESPRAY_NAMES, SOME_FLAGS, TALOS, Fields, talos
 from numalign.model.gotext import ConversionError, parse_bool
 from numalign.sources.kubelet.command_line import flags_of_words
-from numalign.sources.kubelet.found import (
-    Found,
-    below,
-    elements,
-    inside,
-    mapping,
-    not_taken,
-    overlaid,
-    renamed,
-    words,
-)
+from numalign.sources.kubelet.found import Found, below, not_taken, overlaid, renamed, under, words
+from numalign.sources.text import elements, inside, mapping
 from numalign.sources.text.yaml import Document
 
 
@@ -52,27 +43,11 @@ def rancher(document: Document) -> Iterator[Found]:
             yield k3s(document, {**shared, **config}, there)._replace(name=f"machineSelectorConfig[{place}]")
 
 
-_TALOS_FORBIDDEN: Final = frozenset(
-    (
-        *(
-            "apiVersion",
-            "authentication",
-            "authorization",
-            "cgroupRoot",
-            "kind",
-            "kubeletCgroups",
-            "port",
-        ),
-        *(
-            "protectKernelDefaults",
-            "resolvConf",
-            "rotateCertificates",
-            "systemCgroups",
-            "staticPodPath",
-        ),
-        *("seccompDefault",),
-    )
-)
+_FORBIDDEN_TEXT: Final = """
+apiVersion authentication authorization cgroupRoot kind kubeletCgroups port protectKernelDefaults resolvConf
+rotateCertificates systemCgroups staticPodPath seccompDefault
+"""
+_TALOS_FORBIDDEN: Final = frozenset(_FORBIDDEN_TEXT.split())
 
 
 def talos_config(document: Document, fields: Fields, args: object, path: str, role: str) -> Found:
@@ -120,7 +95,7 @@ def kops(document: Document) -> Iterator[Found]:
 
 
 def _kops(document: Document, kubelet: Fields, path: str) -> Found:
-    found = renamed(KOPS, kubelet, lambda field: document.where(f"{path}.{field}"))
+    found = renamed(KOPS, kubelet, under(document, path))
     fields: dict[str, object] = dict(found.fields)
     eviction = fields.get("evictionHard")
     if isinstance(eviction, str):

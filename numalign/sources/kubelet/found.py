@@ -11,6 +11,7 @@ from numalign.errors import Notice
 from numalign.model.path import child
 from numalign.sources.kubelet.fields import SETTINGS, Where
 from numalign.sources.kubelet.performance_profile import Pages
+from numalign.sources.text import inside, mapping
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
@@ -43,29 +44,15 @@ class Found(NamedTuple):
         return (self.base or self.system.base)(facts, self.fields)
 
 
-def inside(data: object, *keys: str) -> Any:
-    """Return what stands at a place in nested mappings; None: nothing."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data
-
-
-def mapping(data: object, *keys: str) -> Fields:
-    """Return the mapping at a place; an empty one where there is none."""
-    value = inside(data, *keys)
-    return value if isinstance(value, Mapping) else {}
-
-
-def elements(data: object, *keys: str) -> list[Fields]:
-    """Return the mappings of a list at a place."""
-    value = inside(data, *keys)
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+def under(document: Document, path: str) -> Where:
+    """Make what tells where a field stands below a place of a document."""
+    return lambda field: document.where(f"{path}.{field}" if path else field)
 
 
 def below(document: Document, fields: Fields, path: str) -> Found:
     """Take the fields of a KubeletConfiguration that stand at a place of a document."""
     known = {name: value for name, value in fields.items() if name not in ("apiVersion", "kind")}
-    return Found(known, lambda field: document.where(f"{path}.{field}" if path else field))
+    return Found(known, under(document, path))
 
 
 def overlaid(base: Fields, over: Fields) -> dict[str, Any]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Final
 
 from numalign.analysis.config.systems import AKS, AKS_NODECLASS, GARDENER, GKE, KARPENTER_GCP, Fields
 from numalign.errors import Notice
-from numalign.sources.kubelet.found import Found, elements, inside, mapping, renamed
+from numalign.sources.kubelet.found import Found, renamed, under
+from numalign.sources.text import elements, inside, mapping
 from numalign.sources.text.yaml import Document
-
-
-def _where(document: Document, path: str, field: str) -> str:
-    return document.where(f"{path}.{field}" if path else field)
 
 
 def gke(document: Document, fields: Fields, path: str) -> Found:
     """Read GKE's `kubeletConfig`; `static` of the Memory Manager may be spelled either way (21)."""
-    found = renamed(GKE, fields, partial(_where, document, path))
+    found = renamed(GKE, fields, under(document, path))
     policy = found.fields.get("memoryManagerPolicy")
     if policy in ("static", "none"):
         found = found._replace(fields={**found.fields, "memoryManagerPolicy": str(policy).capitalize()})
@@ -44,7 +40,7 @@ def gke_object(document: Document) -> Iterator[Found]:
 
 def aks(document: Document, fields: Fields, path: str = "") -> Found:
     """Read AKS' custom node configuration, as the command line and ARM spell it (24)."""
-    found = renamed(AKS, fields, partial(_where, document, path))
+    found = renamed(AKS, fields, under(document, path))
     reserved = found.fields.get("kubeReserved")
     if isinstance(reserved, Mapping):
         units = {"cpu": "m", "memory": "Mi"}
@@ -57,7 +53,7 @@ def aks_object(document: Document) -> Iterator[Found]:
     """Read an AKSNodeClass or a machine pool of Cluster API for Azure (24)."""
     if document.data.get("kind") == "AKSNodeClass":
         fields = mapping(document.data, "spec", "kubelet")
-        found = renamed(AKS_NODECLASS, fields, partial(_where, document, "spec.kubelet"))
+        found = renamed(AKS_NODECLASS, fields, under(document, "spec.kubelet"))
         pods = inside(document.data, "spec", "maxPods")
         more = {"maxPods": pods} if type(pods) is int else {}
         yield found._replace(fields={**found.fields, **more})
@@ -68,7 +64,7 @@ def aks_object(document: Document) -> Iterator[Found]:
 def gcp_node_class(document: Document) -> Found:
     """Read the node class of Karpenter for GCP (46)."""
     path = "spec.kubeletConfiguration"
-    return renamed(KARPENTER_GCP, mapping(document.data, *path.split(".")), partial(_where, document, path))
+    return renamed(KARPENTER_GCP, mapping(document.data, *path.split(".")), under(document, path))
 
 
 _SHOOT: Final = "spec.kubernetes.kubelet"
@@ -84,41 +80,25 @@ def shoot(document: Document) -> Iterator[Found]:
         own = inside(worker, "kubernetes", "kubelet")
         fields, path = (own, path) if isinstance(own, Mapping) else (shared, _SHOOT)
         if fields:
-            found = renamed(GARDENER, fields, partial(_where, document, path))
+            found = renamed(GARDENER, fields, under(document, path))
             yield found._replace(
                 name=str(worker.get("name", "")),
                 version=str(inside(worker, "kubernetes", "version") or version),
                 instance=str(inside(worker, "machine", "type") or ""),
             )
     if not workers and shared:
-        yield renamed(GARDENER, shared, partial(_where, document, _SHOOT))._replace(version=version)
+        yield renamed(GARDENER, shared, under(document, _SHOOT))._replace(version=version)
 
 
-_AKS_OWN: Final = frozenset(
-    (
-        *(
-            "cpuCfsQuota",
-            "cpuCfsQuotaPeriod",
-            "imageGcHighThreshold",
-            "imageGcLowThreshold",
-            "podMaxPids",
-        ),
-        *(
-            "containerLogMaxSizeMB",
-            "containerLogMaxFiles",
-            "allowedUnsafeSysctls",
-            "failSwapOn",
-        ),
-        *(
-            "kubeReserved",
-            "hardEvictionThreshold",
-        ),
-    )
-)
+_AKS_NAMES: Final = """
+cpuCfsQuota cpuCfsQuotaPeriod imageGcHighThreshold imageGcLowThreshold podMaxPids containerLogMaxSizeMB
+containerLogMaxFiles allowedUnsafeSysctls failSwapOn kubeReserved hardEvictionThreshold
+"""
+_AKS_OWN: Final = frozenset(_AKS_NAMES.split())
 
 
 def is_aks(data: Fields) -> bool:
     """Tell whether a document without a kind is AKS' JSON."""
     if "kind" in data or "apiVersion" in data:
         return False
-    return "cpuManagerPolicy" in data or len(_AKS_OWN & data.keys()) > 1
+    return "cpuManagerPolicy" in data or len(data.keys() & _AKS_OWN) > 1

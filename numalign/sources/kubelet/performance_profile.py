@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from numalign.analysis.config.systems import Fields
 from numalign.errors import InputError, Notice
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
+from numalign.sources.text import elements, mapping
 from numalign.sources.text.json import read_json
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
@@ -95,13 +96,13 @@ def from_profile(document: Document) -> Profile:
     if reserved:
         fields["reservedSystemCPUs"] = reserved
     for field in ("kubeReserved", "systemReserved"):
-        fields[field] = {"memory": _RESERVED, **_texts(fields.get(field))}
-    fields["evictionHard"] = {**_EVICTION, **_texts(fields.get("evictionHard"))}
+        fields[field] = {"memory": _RESERVED, **mapping(fields, field)}
+    fields["evictionHard"] = {**_EVICTION, **mapping(fields, "evictionHard")}
     if policy in ("restricted", "single-numa-node"):
         fields["memoryManagerPolicy"] = "Static"
         fields.setdefault("reservedMemory", [{"numaNode": 0, "limits": {"memory": _sum(document, fields)}}])
     if policy == "single-numa-node":
-        fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **_texts(fields.get("cpuManagerPolicyOptions"))}
+        fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **mapping(fields, "cpuManagerPolicyOptions")}
     places = {"reservedSystemCPUs": "spec.cpu.reserved", "topologyManagerPolicy": "spec.numa.topologyPolicy"}
     return Profile(fields, places, tuple(_of_the_machine(document, cpu)), tuple(_pages(document, spec)))
 
@@ -117,12 +118,9 @@ def _of_the_machine(document: Document, cpu: Fields) -> list[Notice]:
 
 def _pages(document: Document, spec: Fields) -> Iterator[Pages]:
     """Read `hugepages.pages`."""
-    pages = _mapping(document, spec, "hugepages", "spec.").get("pages")
-    for entry in pages if isinstance(pages, list) else ():
-        size, count, node = (
-            entry.get(key) if isinstance(entry, Mapping) else None for key in ("size", "count", "node")
-        )
-        known = _PAGE_SIZES.get(str(size))
+    for entry in elements(_mapping(document, spec, "hugepages", "spec."), "pages"):
+        count, node = entry.get("count"), entry.get("node")
+        known = _PAGE_SIZES.get(str(entry.get("size")))
         if known is not None and type(count) is int:
             yield Pages(known, node if type(node) is int else None, count, parse(known).nano // NANO)
 
@@ -144,11 +142,8 @@ def _experimental(document: Document) -> dict[str, object]:
 
 def _sum(document: Document, fields: Fields) -> str:
     """Add up what the Static Memory Manager has to keep: both reservations and the eviction threshold."""
-    total = 0
-    for amounts, key in ((fields["kubeReserved"], "memory"), (fields["systemReserved"], "memory")):
-        total += _bytes(document, amounts.get(key))
-    total += _bytes(document, fields["evictionHard"].get("memory.available"))
-    return canonical(from_int(total, "BinarySI"))
+    keys = {"kubeReserved": "memory", "systemReserved": "memory", "evictionHard": "memory.available"}
+    return canonical(from_int(sum(_bytes(document, fields[name].get(key)) for name, key in keys.items()), "BinarySI"))
 
 
 def _bytes(document: Document, text: object) -> int:
@@ -156,10 +151,6 @@ def _bytes(document: Document, text: object) -> int:
         return parse(str(text)).nano // NANO
     except QuantityError:
         raise document.error(f'expected an amount of memory, got "{text}"', "metadata.annotations") from None
-
-
-def _texts(value: object) -> dict[str, object]:
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _mapping(document: Document, holder: Fields, key: str, above: str = "") -> Fields:

@@ -16,8 +16,9 @@ from numalign.model.path import child
 from numalign.sources.kubelet import API_VERSION, KIND, aws, cluster_api, distributions, managed
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.fields import is_field
-from numalign.sources.kubelet.found import Found, below, elements, inside, mapping, not_taken, words
+from numalign.sources.kubelet.found import Found, below, not_taken, words
 from numalign.sources.kubelet.performance_profile import from_profile
+from numalign.sources.text import elements, inside, listed, mapping
 from numalign.sources.text.yaml import Document, load_documents
 
 CONFIGZ: Final = "a node's own settings: kubectl get --raw /api/v1/nodes/NODE/proxy/configz"
@@ -160,8 +161,7 @@ def _kind_cluster(document: Document) -> Iterator[Found]:
 
 
 def _patches(holder: Fields) -> list[str]:
-    patches = holder.get("kubeadmConfigPatches")
-    return [one for one in patches if isinstance(one, str)] if isinstance(patches, list) else []
+    return [one for one in listed(holder, "kubeadmConfigPatches") if isinstance(one, str)]
 
 
 def _config_map(document: Document) -> Iterator[Found]:

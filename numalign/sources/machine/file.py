@@ -21,6 +21,7 @@ from numalign.model.path import FieldError, Path, dotted, shown, unfit
 from numalign.sources.machine import bundled
 from numalign.sources.machine.devices import DEVICES, LINKS, PREFERRED, UNNAMED, UNSAID, Link
 from numalign.sources.machine.sections import HARDWARE, NODE, SUGGESTS, VERSION
+from numalign.sources.text import inside
 from numalign.store.reading import reading
 from numalign.values import NamedTuple
 
@@ -425,11 +426,10 @@ def _load_pasted(names: Sequence[str]) -> LoadedMachine:
 
 def _has_slices(document: Document) -> bool:
     """Tell whether a document is a ResourceSlice, or a list with one."""
-    data = document.data
-    listed = data.get("items") if isinstance(data, Mapping) else None
-    each = listed if isinstance(listed, list) else [data]
-    return any(isinstance(one, Mapping) and one.get("kind") == "ResourceSlice" for one in each) or (
-        isinstance(data, Mapping) and data.get("kind") == "ResourceSliceList"
+    items = inside(document.data, "items")
+    each = items if isinstance(items, list) else [document.data]
+    return inside(document.data, "kind") == "ResourceSliceList" or any(
+        inside(one, "kind") == "ResourceSlice" for one in each
     )
 
 

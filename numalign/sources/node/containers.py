@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from numalign.sources.text import elements, inside, mapping
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
@@ -69,7 +70,7 @@ def of_bundle(tree: Tree, container: str) -> Identity | None:
     """Ask the runtime's files; None: they do not say."""
     for place, keys in BUNDLES:
         try:
-            found = labels(json.loads(tree.read(place.format(container))), keys)
+            found = mapping(json.loads(tree.read(place.format(container))), *keys)
         except (OSError, ValueError, RecursionError):
             continue
         kinds = {str(found.get(key)) for key in KINDS}
@@ -78,23 +79,13 @@ def of_bundle(tree: Tree, container: str) -> Identity | None:
     return None
 
 
-def labels(data: object, keys: Iterable[str]) -> Mapping[str, object]:
-    """Follow keys into a document; what is not there is empty."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data if isinstance(data, Mapping) else {}
-
-
 def of_statuses(pods: Iterable[Mapping[str, object]]) -> dict[str, tuple[str, str]]:
     """Read the ids that pod objects give to their containers."""
     found = {}
     for pod in pods:
-        uid = labels(pod, ("metadata",)).get("uid")
-        status = labels(pod, ("status",))
+        uid = inside(pod, "metadata", "uid")
         for which in _STATUSES:
-            rows = status.get(which)
-            for row in rows if isinstance(rows, list) else ():
-                one = labels(row, ())
+            for one in elements(pod, "status", which):
                 identity = str(one.get("containerID") or "").rpartition("://")[2]
                 if identity and isinstance(uid, str):
                     found[identity] = (uid, str(one.get("name", "")))
@@ -105,11 +96,9 @@ def of_crictl(text: str) -> dict[str, tuple[str, str]]:
     """Read what `crictl inspect` printed: a document, a list of them, or several one after another."""
     found = {}
     for document in _documents(text):
-        status = labels(document, ("status",))
-        told = labels(status, ("labels",))
-        identity, name = status.get("id"), labels(status, ("metadata",)).get("name")
+        identity, name = inside(document, "status", "id"), inside(document, "status", "metadata", "name")
         if isinstance(identity, str) and isinstance(name, str):
-            found[identity] = (str(told.get("io.kubernetes.pod.uid", "")), name)
+            found[identity] = (str(mapping(document, "status", "labels").get("io.kubernetes.pod.uid", "")), name)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from numalign.errors import Notice
 from numalign.kubelet.start.restore import ROOT, StateFiles
 from numalign.sources.node.podresources import NOTHING, ClaimedDevice, PodResources
+from numalign.sources.text import elements, mapping
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def granted(further: Mapping[str, str]) -> Mapping[str, Mapping[str, Resources]]
     """
     found: dict[str, dict[str, Resources]] = {}
     for name, entries in (("pod_status_manager_state", "allocationEntries"), ("allocated_pods_state", "entries")):
-        for uid, pod in _mapping(_content(further.get(name)), entries).items():
-            containers = pod if name == "pod_status_manager_state" else _mapping(pod, "ContainerResources")
+        for uid, pod in mapping(_content(further.get(name)), entries).items():
+            containers = pod if name == "pod_status_manager_state" else mapping(pod, "ContainerResources")
             if isinstance(containers, Mapping):
                 found[uid] = {container: _resources(one) for container, one in containers.items()}
     return found
@@ -103,7 +104,7 @@ def granted(further: Mapping[str, str]) -> Mapping[str, Mapping[str, Resources]]
 
 def _resources(value: object) -> Resources:
     return {
-        which: {str(name): str(amount) for name, amount in _mapping(value, which).items()}
+        which: {str(name): str(amount) for name, amount in mapping(value, which).items()}
         for which in ("requests", "limits")
     }
 
@@ -111,29 +112,23 @@ def _resources(value: object) -> Resources:
 def claimed(further: Mapping[str, str]) -> dict[str, tuple[ClaimedDevice, ...]]:
     """Read which devices the pods hold by claim, by pod UID (23e)."""
     found: dict[str, list[ClaimedDevice]] = {}
-    claims = _content(further.get("dra_manager_state")).get("ClaimInfoStateList")
-    for claim in claims if isinstance(claims, list) else ():
+    for claim in elements(_content(further.get("dra_manager_state")), "ClaimInfoStateList"):
         devices = tuple(_devices(claim))
-        for uid in _mapping(claim, "PodUIDs"):
+        for uid in mapping(claim, "PodUIDs"):
             found.setdefault(uid, []).extend(devices)
     return {uid: tuple(devices) for uid, devices in found.items()}
 
 
-def _devices(claim: object) -> Iterator[ClaimedDevice]:
-    told = claim if isinstance(claim, Mapping) else {}
-    name, namespace = str(told.get("ClaimName", "")), str(told.get("Namespace", ""))
-    for driver, state in _mapping(claim, "DriverState").items():
-        rows = state.get("Devices") if isinstance(state, Mapping) else None
-        for row in rows if isinstance(rows, list) else ():
-            one = row if isinstance(row, Mapping) else {}
-            share = str(one.get("ShareID") or "")
+def _devices(claim: Mapping[str, object]) -> Iterator[ClaimedDevice]:
+    for driver, state in mapping(claim, "DriverState").items():
+        for one in elements(state, "Devices"):
             yield ClaimedDevice(
-                claim=name,
-                namespace=namespace,
+                claim=str(claim.get("ClaimName", "")),
+                namespace=str(claim.get("Namespace", "")),
                 driver=driver,
                 pool=str(one.get("PoolName", "")),
                 device=str(one.get("DeviceName", "")),
-                share=share,
+                share=str(one.get("ShareID") or ""),
             )
 
 
@@ -145,9 +140,4 @@ def _content(text: str | None) -> Mapping[str, object]:
         content = json.loads(inner)
     except (ValueError, AttributeError, TypeError, RecursionError):
         return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _mapping(value: object, key: str) -> Mapping[str, object]:
-    inner = value.get(key) if isinstance(value, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
+    return mapping(content)

@@ -16,11 +16,8 @@ from numalign.kubelet.start.restore import ROOT, StateFiles
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.configuration import with_drop_ins
 from numalign.sources.kubelet.flags import known_flags
-from numalign.sources.node.facts import (
-    FURTHER_FILES,
-    KubeletSettings,
-    PodName,
-)
+from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, PodName
+from numalign.sources.text import mapping
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
@@ -226,16 +223,11 @@ def kubelet_configuration(content: str, name: str) -> Mapping[str, object] | Non
     from numalign.sources.text.yaml import load_documents
 
     for document in load_documents(content, name):
-        data = document.data
-        if not isinstance(data, Mapping):
-            continue
-        inner = data.get("kubeletconfig")
-        if isinstance(inner, Mapping):
-            return inner
+        data = mapping(document.data)
+        if isinstance(data.get("kubeletconfig"), Mapping):
+            return mapping(data, "kubeletconfig")
         if data.get("kind") == "KubeletConfiguration":
             return {field: value for field, value in data.items() if field not in ("apiVersion", "kind")}
-        spec = data.get("spec")
-        if data.get("kind") == "KubeletConfig" and isinstance(spec, Mapping):
-            inner = spec.get("kubeletConfig")
-            return inner if isinstance(inner, Mapping) else {}
+        if data.get("kind") == "KubeletConfig" and isinstance(data.get("spec"), Mapping):
+            return mapping(data, "spec", "kubeletConfig")
     return None

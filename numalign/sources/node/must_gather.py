@@ -14,6 +14,7 @@ from numalign.errors import HostError, InputError, Notice
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.containers import of_statuses
 from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
+from numalign.sources.text import mapping
 from numalign.sources.tree.opening import top_of
 
 if TYPE_CHECKING:
@@ -48,14 +49,13 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
     settings, notices = _settings(tree)
     answer = kubelet_folder.text(tree, f"nodes/{name}/podresources.json")
     machine = _machine(tree, name)
-    info = _inner(_inner(manifest, "status"), "nodeInfo")
     unknown = ["the kubelet's files (a must-gather has none)"]
     unknown += [] if machine else ["the hardware (no sysinfo.tgz of the node)"]
     return NodeFacts(
         f"must-gather {source}, node {name}",
         machine=machine,
         settings=settings,
-        version=str(info.get("kubeletVersion", "")),
+        version=str(mapping(manifest, "status", "nodeInfo").get("kubeletVersion", "")),
         active=frozenset(pod.uid for pod in pods),
         names={pod.uid: PodName(pod.namespace, pod.name) for pod in pods},
         pods=pods,
@@ -79,11 +79,6 @@ def _node(tree: Tree, source: str, node: str) -> str:
     if len(found) != 1:
         raise InputError(f"has {len(found)} nodes; fix: add --node-name; allowed: {', '.join(found)}", source)
     return found[0]
-
-
-def _inner(data: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = data.get(key)
-    return value if isinstance(value, Mapping) else {}
 
 
 def _documents(tree: Tree, path: str) -> list[Document]:

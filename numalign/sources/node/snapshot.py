@@ -27,6 +27,7 @@ from numalign.sources.node import containers, source
 from numalign.sources.node.facts import FURTHER_FILES, NodeFacts
 from numalign.sources.node.kubelet_folder import USUAL_CONFIGS, KubeletCommand, kubelet_configuration
 from numalign.sources.node.observe import observe
+from numalign.sources.text import mapping
 from numalign.sources.tree.folder import Tree
 from numalign.sources.tree.noting import NotingTree
 from numalign.store.archive import Entry
@@ -186,7 +187,7 @@ def _bundle(text: str, keys: tuple[str, ...], name: Name) -> str:
     """Keep of a container's bundle who it is."""
     kept: object = {}
     with suppress(ValueError, RecursionError):
-        found = containers.labels(json.loads(text), keys)
+        found = mapping(json.loads(text), *keys)
         kept = {
             key: name("container", str(found[key])) if key in containers.NAMES and found[key] != "POD" else found[key]
             for key in (*containers.NAMES, *containers.KINDS)

@@ -20,6 +20,7 @@ from numalign.kubelet.start.restore import ROOT
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName, claimed, granted
 from numalign.sources.node.kubelet_folder import KubeletCommand
+from numalign.sources.text import listed, mapping
 from numalign.sources.tree.folder import FolderTree, InnerTree, LiveTree, Tree
 from numalign.sources.tree.opening import mode_of, top_of
 from numalign.store.reading import beginning, reading
@@ -159,8 +160,8 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         machine=machine,
         settings=settings,
         version=version if isinstance(version, str) else "",
-        names={**kubelet_folder.pod_names(tree), **_names(told.get("pods"))},
-        containers=_containers(told.get("containers")),
+        names={**kubelet_folder.pod_names(tree), **_names(told)},
+        containers=_containers(told),
         podresources=podresources.read_podresources(json.dumps(answer), f"{origin}: podResources")
         if answer is not None
         else podresources.NOTHING,
@@ -216,8 +217,7 @@ def _told(tree: Tree) -> Mapping[str, object]:
 
 def _missing(told: Mapping[str, object]) -> list[str]:
     """What the snapshot's maker could not read."""
-    missing = told.get("unreadable")
-    return [str(one) for one in missing] if isinstance(missing, list) else []
+    return [str(one) for one in listed(told, "unreadable")]
 
 
 def _check_readable(missing: Iterable[str], command: KubeletCommand | None, root: str, origin: str) -> None:
@@ -243,20 +243,17 @@ def _command(tree: Tree, told: Mapping[str, object]) -> KubeletCommand | None:
     return kubelet_folder.find_command(tree)
 
 
-def _names(value: object) -> dict[str, PodName]:
-    if not isinstance(value, dict):
-        return {}
+def _names(told: Mapping[str, object]) -> dict[str, PodName]:
     return {
-        str(uid): PodName(str(pod.get("namespace", "")), str(pod.get("name", "")))
-        for uid, pod in value.items()
+        uid: PodName(str(pod.get("namespace", "")), str(pod.get("name", "")))
+        for uid, pod in mapping(told, "pods").items()
         if isinstance(pod, dict)
     }
 
 
-def _containers(value: object) -> dict[str, tuple[str, str]]:
-    if not isinstance(value, dict):
-        return {}
-    return {str(key): (str(pair[0]), str(pair[1])) for key, pair in value.items() if isinstance(pair, list)}
+def _containers(told: Mapping[str, object]) -> dict[str, tuple[str, str]]:
+    pairs = mapping(told, "containers")
+    return {key: (str(pair[0]), str(pair[1])) for key, pair in pairs.items() if isinstance(pair, list)}
 
 
 def _machine(tree: Tree) -> tuple[Machine | None, tuple[Notice, ...], tuple[str, ...]]:

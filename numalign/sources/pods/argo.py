@@ -7,6 +7,7 @@ from typing import Final
 
 from numalign.sources.pods.roles import Fields, Step, role_of
 from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.text import inside, listed, mapping
 
 _GROUP: Final = "argoproj.io/"
 _POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
@@ -27,12 +28,11 @@ def templates_of(thing: Fields, path: str, inner: Reader) -> Iterator[Template]:
     """
     if _GROUP not in str(thing.get("apiVersion")):
         return
-    spec, place = thing.get("spec"), f"{path}.spec" if path else "spec"
-    if isinstance(spec, Mapping) and isinstance(spec.get("workflowSpec"), Mapping):
+    spec, place = mapping(thing, "spec"), f"{path}.spec" if path else "spec"
+    if isinstance(spec.get("workflowSpec"), Mapping):
         spec, place = spec["workflowSpec"], f"{place}.workflowSpec"
-    steps = spec.get("templates") if isinstance(spec, Mapping) else None
-    for number, step in enumerate(steps if isinstance(steps, list) else ()):
-        if isinstance(step, Mapping) and isinstance(spec, Mapping):
+    for number, step in enumerate(listed(spec, "templates")):
+        if isinstance(step, Mapping):
             yield from _step(step, spec, f"{place}.templates[{number}]", number)
             yield from _created(step, f"{place}.templates[{number}]", number, inner)
 
@@ -63,8 +63,7 @@ def _step(step: Fields, workflow: Fields, place: str, number: int) -> Iterator[T
 
 def _created(step: Fields, place: str, number: int, inner: Reader) -> Iterator[Template]:
     """Yield the pods of an object that a step creates from a manifest in its text."""
-    resource = step.get("resource")
-    text = resource.get("manifest") if isinstance(resource, Mapping) else None
+    text = inside(step, "resource", "manifest")
     if not isinstance(text, str):
         return
     from numalign.sources.text.yaml import load_documents

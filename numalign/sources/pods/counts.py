@@ -8,6 +8,7 @@ from typing import Final
 from numalign.model.apiserver.types import unexpanded
 from numalign.model.path import child, shown
 from numalign.sources.pods.roles import Fields, Step, is_role
+from numalign.sources.text import inside, listed
 
 _COUNTS: Final = ("replicas", "numReplicas", "parallelism", "count", "numOfHosts", "instances")
 """Fields that count pods; where several stand on the way to a template they are multiplied."""
@@ -103,10 +104,8 @@ def _sets_of_cliques(thing: Fields, path: str, steps: Sequence[Step]) -> int:
     spec, place = thing["spec"], child(path, "spec")
     wanted = count(spec, "replicas", place)
     clique = next((step.value.get("name") for step in steps if isinstance(step.key, int)), None)
-    template = spec.get("template")
-    groups = template.get("podCliqueScalingGroups") if isinstance(template, Mapping) else None
-    for number, group in enumerate(groups if isinstance(groups, list) else ()):
-        if isinstance(group, Mapping) and clique in (group.get("cliqueNames") or ()):
+    for number, group in enumerate(listed(spec, "template", "podCliqueScalingGroups")):
+        if clique in (inside(group, "cliqueNames") or ()):
             wanted *= count(group, "replicas", f"{place}.template.podCliqueScalingGroups[{number}]")
     return wanted
 

@@ -8,6 +8,7 @@ a virtual CPU and for the I/O thread, 32Mi for a graphics device, 1Gi where a de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Final
 
 from numalign.model.apiserver import amount
@@ -17,6 +18,7 @@ from numalign.model.resources import hugepages
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.text import elements, inside, mapping
 from numalign.values import NamedTuple
 
 _GROUP: Final = "kubevirt.io/"
@@ -94,20 +96,18 @@ class _Guest(NamedTuple):
 
 
 def _guest(domain: Fields) -> _Guest:
-    cpu, memory = _mapping(domain.get("cpu")), _mapping(domain.get("memory"))
-    resources = _mapping(domain.get("resources"))
-    asked = {**_mapping(resources.get("limits")), **_mapping(resources.get("requests"))}
+    cpu, memory, parts = (mapping(domain, name) for name in ("cpu", "memory", "devices"))
+    asked = {**mapping(domain, "resources", "limits"), **mapping(domain, "resources", "requests")}
     cpus = _virtual_cpus(cpu, asked)
     size = _whole(memory.get("guest")) or _whole(asked.get("memory"))
-    parts = _mapping(domain.get("devices"))
     devices = tuple(
         one["deviceName"]
         for kind in ("gpus", "hostDevices")
-        for one in _sequence(parts.get(kind))
+        for one in elements(parts, kind)
         if isinstance(one.get("deviceName"), str)
     )
-    networks = tuple(str(one.get("name")) for one in _sequence(parts.get("interfaces")) if "sriov" in one)
-    pool = _mapping(domain.get("ioThreads")).get("supplementalPoolThreadCount")
+    networks = tuple(str(one.get("name")) for one in elements(parts, "interfaces") if "sriov" in one)
+    pool = inside(domain, "ioThreads", "supplementalPoolThreadCount")
     extra = int(cpu.get("isolateEmulatorThread") is True) + (pool if type(pool) is int else 0)
     overhead = size // 512 + _OWN_PROCESSES + _EACH_THREAD * (cpus + 1)
     overhead += 0 if parts.get("autoattachGraphicsDevice") is False else _GRAPHICS
@@ -117,7 +117,7 @@ def _guest(domain: Fields) -> _Guest:
         dedicated=cpu.get("dedicatedCpuPlacement") is True,
         extra=extra,
         memory=size,
-        page=str(_mapping(memory.get("hugepages")).get("pageSize") or ""),
+        page=str(inside(memory, "hugepages", "pageSize") or ""),
         devices=devices,
         networks=networks,
         overhead=overhead,
@@ -127,17 +127,13 @@ def _guest(domain: Fields) -> _Guest:
 def _virtual_cpus(cpu: Fields, asked: Fields) -> int:
     shape = [cpu.get(field) for field in ("sockets", "cores", "threads")]
     if any(shape):
-        product = 1
-        for number in shape:
-            product *= number if type(number) is int and number > 0 else 1
-        return product
+        return prod(number if type(number) is int and number > 0 else 1 for number in shape)
     return max(1, _whole(asked.get("cpu")))
 
 
 def _resources(domain: Fields, guest: _Guest) -> tuple[dict[str, object], dict[str, object]]:
     """Requests and limits of the container that runs the guest."""
-    given = _mapping(domain.get("resources"))
-    given_requests, given_limits = _mapping(given.get("requests")), _mapping(given.get("limits"))
+    given_requests, given_limits = (mapping(domain, "resources", which) for which in ("requests", "limits"))
     memory = guest.overhead if guest.page else max(guest.memory, _whole(given_requests.get("memory"))) + guest.overhead
     requests: dict[str, object] = {"memory": _bytes(memory)}
     limits: dict[str, object] = {}
@@ -168,11 +164,3 @@ def _whole(written: object) -> int:
 
 def _bytes(number: int) -> str:
     return canonical(from_int(number - number % MEBI or number, "BinarySI"))
-
-
-def _mapping(value: object) -> Fields:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _sequence(value: object) -> list[Fields]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -15,7 +15,7 @@ from numalign.sources.pods.files import explained
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.shapes import Template
-from numalign.sources.text import EMPTY
+from numalign.sources.text import EMPTY, elements
 from numalign.sources.text.yaml import Document, FilePath, Place, load_file
 from numalign.values import NamedTuple
 
@@ -193,9 +193,8 @@ def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator
 
 def _controller(carrier: Carrier) -> tuple[str, str] | None:
     """Name the controller of a Pod; the kubelet reads none, so what is no owner is passed over."""
-    owners = (carrier.object.get("metadata") or {}).get("ownerReferences")
-    for one in owners if isinstance(owners, list) else ():
-        if isinstance(one, Mapping) and one.get("controller") is True:
+    for one in elements(carrier.object, "metadata", "ownerReferences"):
+        if one.get("controller") is True:
             return str(one.get("kind")), str(one.get("name"))
     return None
 

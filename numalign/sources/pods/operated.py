@@ -14,6 +14,7 @@ from numalign.model.path import child
 from numalign.sources.pods.counts import count, nodes_of
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.text import inside, listed, mapping
 
 _KSERVE_PARTS: Final = ("predictor", "transformer", "explainer")
 _MODELS: Final = (
@@ -71,16 +72,14 @@ def templates_of(thing: Fields, kind: str, path: str, others: Callable[[], Itera
 def _inference_service(spec: Fields, place: str) -> Iterator[Template]:
     """Make the pods whose container serves a model."""
     for role in _KSERVE_PARTS:
-        part = spec.get(role)
-        model = next(
-            (name for name in _MODELS if isinstance(part, Mapping) and isinstance(part.get(name), Mapping)), ""
-        )
-        if not model or not isinstance(part, Mapping):
+        part = mapping(spec, role)
+        model = next((name for name in _MODELS if isinstance(inside(part, name), Mapping)), "")
+        if not model:
             continue
         there = child(place, role)
         asked = _resources(part[model])
         resources = {each: {**_KSERVE_DEFAULTS, **asked.get(each, {})} for each in ("requests", "limits")}
-        sidecars = part["containers"] if isinstance(part.get("containers"), list) else []
+        sidecars = listed(part, "containers")
         yield _made(
             there,
             role,
@@ -98,11 +97,11 @@ def _kafka(spec: Fields, place: str) -> Iterator[Template]:
         part = spec.get(role)
         if isinstance(part, Mapping) and part.get("replicas") is not None:
             yield _by_strimzi(child(place, role), role, part, role, "Kafka")
-    for field, inside in _STRIMZI_HELPERS.items():
+    for field, parts in _STRIMZI_HELPERS.items():
         part = spec.get(field)
         if not isinstance(part, Mapping):
             continue
-        names = [name for name in inside if not name or isinstance(part.get(name), Mapping)]
+        names = [name for name in parts if not name or isinstance(part.get(name), Mapping)]
         containers = [
             {"name": (name or field).lower(), "resources": _resources(part[name] if name else part)} for name in names
         ]
@@ -132,10 +131,8 @@ def _dynamo(services: Fields, place: str) -> Iterator[Template]:
         if not isinstance(service, Mapping):
             continue
         there = child(place, name)
-        given = service.get("extraPodSpec")
-        extra = given if isinstance(given, Mapping) else {}
-        main = extra.get("mainContainer")
-        container = {"name": "main", **(main if isinstance(main, Mapping) else {})}
+        extra = mapping(service, "extraPodSpec")
+        container = {"name": "main", **mapping(extra, "mainContainer")}
         own, more = _resources(service), _resources(container)
         asked = {
             which: {**_dynamo_amounts(own.get(which, {})), **more.get(which, {})} for which in ("requests", "limits")
@@ -154,9 +151,8 @@ def _dynamo(services: Fields, place: str) -> Iterator[Template]:
 
 def _dynamo_amounts(item: Fields) -> dict[str, object]:
     """Spell what a service asks for as a container does: `gpu` is the device of `gpuType`."""
-    custom = item.get("custom")
-    amounts = dict(custom) if isinstance(custom, Mapping) else {}
-    amounts |= {name: item[name] for name in ("cpu", "memory") if item.get(name) is not None}
+    own = {name: item[name] for name in ("cpu", "memory") if item.get(name) is not None}
+    amounts = {**mapping(item, "custom"), **own}
     if item.get("gpu") is not None:
         amounts[str(item.get("gpuType") or "nvidia.com/gpu")] = item["gpu"]
     return amounts
@@ -164,12 +160,10 @@ def _dynamo_amounts(item: Fields) -> dict[str, object]:
 
 def _with_queue_proxy(template: Template, kind: str) -> Template:
     """Add the container that Knative puts beside those of a service; annotations may set what it asks for."""
-    metadata, spec = template.manifest.get("metadata"), template.manifest.get("spec")
-    containers = spec.get("containers") if isinstance(spec, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(containers, list) or template.places:
+    containers = inside(template.manifest, "spec", "containers")
+    if not isinstance(containers, list) or template.places:
         return template
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    said = annotations if isinstance(annotations, Mapping) else {}
+    said = mapping(template.manifest, "metadata", "annotations")
     resources: dict[str, dict[str, object]] = {"requests": {"cpu": _QUEUE_CPU}, "limits": {}}
     for which, values in resources.items():
         for name in ("cpu", "memory"):
@@ -179,7 +173,7 @@ def _with_queue_proxy(template: Template, kind: str) -> Template:
     named = [_named(container, index) for index, container in enumerate(containers)]
     proxy = {"name": _QUEUE, "resources": resources}
     return template._replace(
-        manifest={**template.manifest, "spec": {**spec, "containers": [*named, proxy]}},
+        manifest={**template.manifest, "spec": {**template.manifest["spec"], "containers": [*named, proxy]}},
         places=(
             Place(f"spec.containers[{len(containers)}]", template.path, exact=False),
             Place("", template.path),
@@ -224,8 +218,7 @@ def _made(
 
 def _resources(part: Fields) -> Mapping[str, Fields]:
     """Return the requests and limits that stand in a part."""
-    given = part.get("resources")
-    asked = given if isinstance(given, Mapping) else {}
+    asked = mapping(part, "resources")
     return {which: asked[which] for which in ("requests", "limits") if isinstance(asked.get(which), Mapping)}
 
 

@@ -14,6 +14,7 @@ from numalign.model.path import child
 from numalign.model.pod import Pod
 from numalign.sources.pods.files import SourceError
 from numalign.sources.pods.shapes import Template, joined
+from numalign.sources.text import inside, listed
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
 
@@ -141,7 +142,7 @@ def _items(thing: object) -> list[object] | None:
 
 
 def _kind(thing: object, list_kind: str) -> str:
-    kind = thing.get("kind") if isinstance(thing, Mapping) else None
+    kind = inside(thing, "kind")
     return kind if isinstance(kind, str) and kind.isprintable() else list_kind
 
 
@@ -213,7 +214,7 @@ def _own_template(thing: Fields, kind: str, path: str) -> Template:
     value: object = thing
     place = path
     for key in keys.get(kind, ("spec", "template")):
-        value = value.get(key) if isinstance(value, Mapping) else None
+        value = inside(value, key)
         place = child(place, key)
         steps.append(Step(key, value))
     wanted = wanted_pods(thing, kind, path, steps)
@@ -274,14 +275,10 @@ def _checked(document: Document, template: Template, check: bool, named: bool) -
 
 def _check_size(document: Document, template: Template) -> None:
     """Refuse more containers than any API server takes; each is made into much more than its text."""
-    manifest: object = template.manifest
-    spec = manifest.get("spec") if isinstance(manifest, Mapping) else None
-    if not isinstance(spec, Mapping):
-        return
     for name in ("initContainers", "containers"):
-        given = spec.get(name)
-        if isinstance(given, list) and len(given) > MAX_CONTAINERS:
-            message = f"has {len(given):,} entries; numalign reads at most {MAX_CONTAINERS:,}"
+        given = len(listed(template.manifest, "spec", name))
+        if given > MAX_CONTAINERS:
+            message = f"has {given:,} entries; numalign reads at most {MAX_CONTAINERS:,}"
             raise document.error(message, template.place(f"spec.{name}"))
 
 

@@ -7,10 +7,11 @@ the field itself (`leaderTemplate`, `headGroupSpec`, `driver`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from numalign.model.pod import Manifest
+from numalign.sources.text import inside
 from numalign.values import NamedTuple
 
 Fields = Manifest
@@ -56,8 +57,8 @@ def role_of(steps: Sequence[Step]) -> str:
 def _part(steps: Sequence[Step], index: int) -> str | None:
     step = steps[index]
     if isinstance(step.key, int):
-        value = step.value if isinstance(step.value, Mapping) else {}
-        return next((value[key] for key in _NAMES if isinstance(value.get(key), str)), str(step.key))
+        told = (inside(step.value, key) for key in _NAMES)
+        return next((name for name in told if isinstance(name, str)), str(step.key))
     above = steps[index - 1].key if index else ""
     if step.key in _FIELDS or (isinstance(above, str) and above.endswith("ReplicaSpecs")):
         return step.key

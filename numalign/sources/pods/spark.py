@@ -15,6 +15,7 @@ from numalign.model.quantity import MEBI, canonical, from_int
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
 from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.text import inside, listed, mapping
 
 _GROUP: Final = "sparkoperator.k8s.io/"
 _POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
@@ -39,9 +40,9 @@ def templates_of(thing: Fields, kind: str, path: str) -> Iterator[Template]:
     if kind == "ScheduledSparkApplication" and isinstance(spec, Mapping):
         spec, place = spec.get("template"), child(place, "template")
     for role in ("driver", "executor"):
-        part = spec.get(role) if isinstance(spec, Mapping) else None
-        if isinstance(part, Mapping) and isinstance(spec, Mapping) and not isinstance(part.get("template"), Mapping):
-            yield _template(part, spec, role, child(place, role), kind)
+        part = inside(spec, role)
+        if isinstance(part, Mapping) and not isinstance(part.get("template"), Mapping):
+            yield _template(part, mapping(spec), role, child(place, role), kind)
 
 
 def _template(part: Fields, spec: Fields, role: str, place: str, kind: str) -> Template:
@@ -57,7 +58,7 @@ def _template(part: Fields, spec: Fields, role: str, place: str, kind: str) -> T
     if part.get("coreLimit") is not None:
         limits["cpu"] = part["coreLimit"]
     main = {"name": f"spark-kubernetes-{role}", "resources": {"requests": requests, "limits": limits}}
-    sidecars = part["sidecars"] if isinstance(part.get("sidecars"), list) else []
+    sidecars = listed(part, "sidecars")
     fields = {field: part[field] for field in _POD_FIELDS if part.get(field) is not None}
     return Template(
         path=place,

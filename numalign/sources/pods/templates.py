@@ -14,6 +14,7 @@ from numalign.model.path import child
 from numalign.sources.pods.counts import wanted_pods
 from numalign.sources.pods.roles import Fields, Step, role_of, told_apart
 from numalign.sources.pods.shapes import Place, Template
+from numalign.sources.text import elements
 
 _PASSED_OVER: Final = frozenset({"status", "metadata"})
 """Fields of an object in which no template is looked for."""
@@ -98,9 +99,7 @@ def _look(value: object, steps: tuple[Step, ...], found: list[tuple[tuple[Step, 
 
 def _is_pod_spec(value: object, *, named: bool) -> bool:
     """Tell whether something is a pod's spec: a list of containers, which have names (or, in a template, images)."""
-    containers = value.get("containers") if isinstance(value, Mapping) else None
-    return isinstance(containers, list) and any(
-        isinstance(one, Mapping)
-        and (isinstance(one.get("name"), str) or (not named and isinstance(one.get("image"), str)))
-        for one in containers
+    return any(
+        isinstance(one.get("name"), str) or (not named and isinstance(one.get("image"), str))
+        for one in elements(value, "containers")
     )

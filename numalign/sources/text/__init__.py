@@ -5,6 +5,7 @@ Here is what their readers share: how much a file that people write may ask of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from numalign.values import NamedTuple
@@ -36,3 +37,30 @@ class Found(NamedTuple):
     """On which `text` begins."""
     twice: bool = False
     """Whether a mapping has a key twice; the last one counts."""
+
+
+# Parts of what was read, where nobody promised its shape
+
+
+def inside(data: object, *keys: str) -> Any:
+    """Return what stands at a place in nested mappings; None: nothing."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def mapping(data: object, *keys: str) -> Mapping[str, Any]:
+    """Return the mapping at a place; an empty one where there is none."""
+    value = inside(data, *keys)
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(data: object, *keys: str) -> list[Any]:
+    """Return the list at a place; an empty one where there is none."""
+    value = inside(data, *keys)
+    return value if isinstance(value, list) else []
+
+
+def elements(data: object, *keys: str) -> list[Mapping[str, Any]]:
+    """Return the mappings of a list at a place."""
+    return [one for one in listed(data, *keys) if isinstance(one, Mapping)]
