@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from numalign.model.cpuset import CPUSet
+from numalign.model.cpuset import CPUSet, union
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -105,10 +105,7 @@ class Machine(NamedTuple):
     @property
     def cpus(self) -> CPUSet:
         """All CPUs of all nodes."""
-        result = 0
-        for node in self.numa_nodes:
-            result |= node.cpus
-        return result
+        return union([node.cpus for node in self.numa_nodes])
 
     @property
     def memory(self) -> Bytes:

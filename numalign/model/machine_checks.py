@@ -6,10 +6,8 @@ A path leads to the field in a machine file (`("numaNodes", 1, "cpus")`), whatev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from operator import or_
 
-from numalign.model.cpuset import format_set, ids
+from numalign.model.cpuset import format_set, ids, union
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
@@ -87,8 +85,7 @@ def _spans(cores: Sequence[int], groups: Sequence[int], what: str) -> Iterator[M
     """Cores that lie only partly in a group."""
     if not any(_cuts(group, cores) for group in groups):
         return
-    first_cpus = reduce(or_, [core & -core for core in cores], 0)
-    everything = reduce(or_, groups, 0)
+    first_cpus, everything = union([core & -core for core in cores]), union(groups)
     group_of = {cpu: group for group in groups for cpu in ids(group & first_cpus)}
     for index, core in enumerate(cores):
         group = group_of.get((core & -core).bit_length() - 1, 0)
@@ -108,12 +105,11 @@ def _cuts(group: int, cores: Sequence[int]) -> bool:
 
 def _devices(machine: Machine) -> Iterator[MachineFinding]:
     for resource, devices in machine.devices.items():
-        if len({device.id for device in devices}) < len(devices):
-            seen: set[str] = set()
-            for index, device in enumerate(devices):
-                if device.id in seen:
-                    yield MachineFinding("", ("devices", resource, index), f"the id {device.id} is given twice")
-                seen.add(device.id)
+        seen: set[str] = set()
+        for index, device in enumerate(devices):
+            if device.id in seen:
+                yield MachineFinding("", ("devices", resource, index), f"the id {device.id} is given twice")
+            seen.add(device.id)
 
 
 def warnings(machine: Machine) -> Iterator[MachineFinding]:

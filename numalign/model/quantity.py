@@ -101,6 +101,12 @@ def mended(text: str) -> tuple[str, str] | None:
     return same, f"the same amount; {number}{letter.upper()}i is {more:.0f}% more"
 
 
+def fix_of(value: object) -> str:
+    """Say which quantity a text such as `2GB` means; empty: it means none."""
+    meant = mended(value) if isinstance(value, str) else None
+    return f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
+
+
 def _parse_any(text: str) -> Quantity:
     """Read a text of any shape, rule by rule."""
     match = re.fullmatch(_SHAPE, text) if text else None

@@ -35,9 +35,7 @@ class Templates:
 
     def _forget(self) -> None:
         self._reads: dict[str, NodeRead] = {}
-        self._building = Building(
-            Dump(nodes=self._reads, nrts={}, topologies={}, pods={}, ended={}, notices=()), self._pools.setup
-        )
+        self._building = Building(Dump(self._reads), self._pools.setup)
         self._known: dict[str, ClusterNode | None] = {}
 
     def node(self, thing: Mapping[str, object]) -> ClusterNode | None:

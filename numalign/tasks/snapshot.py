@@ -29,10 +29,10 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
         InputError: the archive cannot be written.
         HostError: not even the hardware may be read.
     """
-    from numalign.kubelet.start.restore import ROOT
+    from numalign.sources.kubelet.command_line import flags_of_words
     from numalign.sources.node import snapshot as snapshots
     from numalign.sources.node import source
-    from numalign.sources.node.kubelet_folder import find_command, parse_command
+    from numalign.sources.node.kubelet_folder import find_flags, root_of
     from numalign.sources.tree.opening import open_tree
     from numalign.store.archive import compression, write_archive
 
@@ -44,12 +44,12 @@ def snapshot(file: str | None, *, host_root: str = "/", redact: bool = False) ->
         from numalign.sources.node.processes import kubelet_version, running_kubelet
 
         words = running_kubelet()
-        command = None if words is None else parse_command(words)
+        flags = None if words is None else flags_of_words(words)
         version = kubelet_version() if words is not None else ""
-        answer, why = source.ask_live(command.root if command else ROOT)
+        answer, why = source.ask_live(root_of(flags))
     else:
-        command = find_command(tree)
-    taken = snapshots.take(tree, command, version, answer, redact=redact)
+        flags = find_flags(tree)
+    taken = snapshots.take(tree, flags, version, answer, redact=redact)
     name = file or f"numalign-{taken.name}.tar.xz"
     notices = write_archive(name, taken.entries)
     missing = tuple(f"{one} ({why})" if one.startswith("the PodResources") else one for one in taken.unreadable)

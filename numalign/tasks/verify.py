@@ -187,11 +187,12 @@ def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
         HostError: it cannot be read.
     """
     from numalign.sources.host.discovery import discover
-    from numalign.sources.node.observe import devices_of, one_process
+    from numalign.sources.node.observe import devices_of
+    from numalign.sources.node.processes import process_of
     from numalign.sources.tree.opening import open_tree
 
     tree = open_tree(host_root)
-    found = one_process(tree, pid)
+    found = process_of(tree, pid, {}, deep=True)
     if found is None:
         raise HostError("cannot be read; fix: name a process that runs", f"/proc/{pid}")
     machine = discover(tree).machine

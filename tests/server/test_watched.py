@@ -35,7 +35,7 @@ class Clock:
 
         if "broken" in self.names:
             raise InputError("is broken", "broken")
-        return Dump({name: read_node(node(name)) for name in self.names}, {}, {}, {}, {}, ())
+        return Dump({name: read_node(node(name)) for name in self.names})
 
 
 def watched(clock: Clock, max_age: float | None = None) -> WatchedNodes:

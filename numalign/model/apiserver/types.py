@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
-from numalign.model import quantity
 from numalign.model.apiserver import amount
 from numalign.model.path import child, shown
-from numalign.model.quantity import QuantityError
+from numalign.model.quantity import QuantityError, fix_of
 from numalign.values import NamedTuple
 
 Leaf = Literal["text", "flag", "number", "quantity"]
@@ -259,7 +258,7 @@ def _no_quantity(value: object) -> str:
     try:
         amount(value)
     except QuantityError:
-        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}{unexpanded(value) or mended(value)}"
+        return f"expected a quantity such as 2, 500m or 4Gi, got {shown(value)}{unexpanded(value) or fix_of(value)}"
     except (TypeError, ValueError):
         return f"expected a quantity, got {shown(value)}"
     return ""
@@ -277,9 +276,3 @@ def unexpanded(value: object) -> str:
     """Say that a text is a variable which some tool has yet to replace; empty: it is none."""
     match = re.fullmatch(_VARIABLE, value) if isinstance(value, str) else None
     return f"; fix: expand {match[1] or match[2]} first, for example with envsubst" if match else ""
-
-
-def mended(value: object) -> str:
-    """Say which quantity a text such as `2GB` means; empty: it means none."""
-    meant = quantity.mended(value) if isinstance(value, str) else None
-    return f"; fix: write {meant[0]} ({meant[1]})" if meant else ""

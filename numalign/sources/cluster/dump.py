@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import FieldError, Path, dotted
 from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.cluster.objects import NodeRead, PodRead, PodReader, ended, read_node
+from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, ended, read_node
 from numalign.sources.cluster.stream import HEAD_BYTES, Readable, Rejoined, is_json, items
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.text.yaml import MAX_INPUT, STDIN, FilePath, load_documents
@@ -20,19 +21,38 @@ class Dump(NamedTuple):
     """The objects of a cluster, by node."""
 
     nodes: Mapping[str, NodeRead]
-    nrts: Mapping[str, ReadNRT]
-    topologies: Mapping[str, CPUTopologyRead]
+    nrts: Mapping[str, ReadNRT] = {}
+    topologies: Mapping[str, CPUTopologyRead] = {}
     """From Volcano and Koordinator: they know CPU ids."""
-    pods: Mapping[str, tuple[PodRead, ...]]
+    pods: Mapping[str, Sequence[PodRead]] = {}
     """Pods by node, in the order of the dump."""
-    ended: Mapping[str, Sequence[tuple[str, str]]]
+    ended: Mapping[str, Sequence[tuple[str, str]]] = {}
     """(namespace, name) of the pods that have ended, by node."""
-    notices: tuple[Notice, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every node that some object names, Nodes first, in the order of the dump."""
         return tuple(dict.fromkeys([*self.nodes, *self.nrts, *self.topologies, *self.pods]))
+
+
+def gathered(
+    nodes: Mapping[str, NodeRead],
+    nrts: Mapping[str, ReadNRT],
+    topologies: Mapping[str, CPUTopologyRead],
+    pods: Iterable[PodRead | Ended],
+    notices: Iterable[Notice],
+) -> Dump:
+    """Put the objects of a cluster together, its pods by node."""
+    bound: dict[str, list[PodRead]] = {}
+    gone: dict[str, list[tuple[str, str]]] = {}
+    for one in pods:
+        if isinstance(one, Ended):
+            gone.setdefault(one.node, []).append(one.pod)
+        else:
+            bound.setdefault(one.node, []).append(one)
+    left_out = (Notice("topology-left-out", text, one.name) for one in topologies.values() for text in one.left_out)
+    return Dump(nodes, nrts, topologies, bound, gone, notices=(*notices, *left_out))
 
 
 def read_dump(path: FilePath) -> Dump:
@@ -70,11 +90,10 @@ class _Reading:
         self._nodes: dict[str, NodeRead] = {}
         self._nrts: dict[str, ReadNRT] = {}
         self._topologies: dict[str, CPUTopologyRead] = {}
-        self._pods: dict[str, list[PodRead]] = {}
+        self._pods: list[PodRead | Ended] = []
         self._reader = PodReader()
-        self._others: dict[str, int] = {}
+        self._others: Counter[str] = Counter()
         self._unbound = 0
-        self._ended: dict[str, list[tuple[str, str]]] = {}
         self._notices: list[Notice] = []
         self._broken: list[str] = []
         """The nodes whose topology object cannot be read."""
@@ -97,32 +116,28 @@ class _Reading:
         kind = thing.get("kind")
         if kind == "Pod":
             pod = self._reader.read(thing, path)
-            if pod is None:
-                self._unbound += 1
-                gone = ended(thing)
-                if gone is not None:
-                    self._ended.setdefault(gone.node, []).append(gone.pod)
-            else:
-                self._pods.setdefault(pod.node, []).append(pod)
+            self._unbound += pod is None
+            if (found := pod or ended(thing)) is not None:
+                self._pods.append(found)
         elif kind == "Node":
             node = read_node(thing, path)
             self._once(self._nodes, node.name, path)
             self._nodes[node.name] = node
         elif nrt.is_nrt(thing):
-            found = self._object(thing, path)
-            if found is None:
+            read = self._object(thing, path)
+            if read is None:
                 return
-            self._nrts[found.nrt.name] = found
-            self._notices += [one._replace(path=f"{found.nrt.name}: {one.path}") for one in found.notices]
+            self._nrts[read.nrt.name] = read
+            self._notices += [one._replace(path=f"{read.nrt.name}: {one.path}") for one in read.notices]
             detail = topology.read_koordinator(thing, path)
             if detail is not None:
-                self._topologies[found.nrt.name] = detail
+                self._topologies[read.nrt.name] = detail
         elif topology.is_numatopology(thing):
             detail = topology.read_numatopology(thing, path)
             self._once(self._topologies, detail.name, path)
             self._topologies[detail.name] = detail
         else:
-            self._others[str(kind)[:40]] = self._others.get(str(kind)[:40], 0) + 1
+            self._others[str(kind)[:40]] += 1
 
     def _object(self, thing: Mapping[str, object], path: Path) -> ReadNRT | None:
         """Read a topology object; one that says nothing to rely on costs its node, not all others."""
@@ -162,13 +177,4 @@ class _Reading:
             self._notices.append(Notice("pods-passed-over", text))
         for kind, count in self._others.items():
             self._notices.append(Notice("objects-passed-over", f"skipped {count} objects of kind {kind}"))
-        for found in self._topologies.values():
-            self._notices += [Notice("topology-left-out", text, found.name) for text in found.left_out]
-        return Dump(
-            nodes=self._nodes,
-            nrts=self._nrts,
-            topologies=self._topologies,
-            pods={node: tuple(pods) for node, pods in self._pods.items()},
-            ended=self._ended,
-            notices=tuple(self._notices),
-        )
+        return gathered(self._nodes, self._nrts, self._topologies, self._pods, self._notices)

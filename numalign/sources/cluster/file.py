@@ -19,16 +19,7 @@ from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.resources import Amounts
 from numalign.sources.cluster.fleet import Built
-from numalign.sources.cluster.kubelets import (
-    Identity,
-    Kubelets,
-    Requests,
-    allocatable_of,
-    always,
-    setup_of,
-    unjudged_of,
-    with_allocatable,
-)
+from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, empty_node, setup_of
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.fields import read_fields
@@ -142,19 +133,9 @@ def _nodes(groups: list[Group]) -> Iterator[ClusterNode]:
                 hint = "" if "{i}" in group.name else "; fix: write {i} where the number goes"
                 raise FieldError(("nodes", place, "name"), f'duplicate node "{name}"{hint}')
             seen.add(name)
-            taints = group.setup.machine.node.taints
-            session = kubelets.open(place, always(group.setup), Identity(name, group.labels, taints))
-            total = {**allocatable_of(session.view), **group.allocatable}
-            session = with_allocatable(session, total) if group.allocatable else session
-            yield ClusterNode(
-                name=name,
-                totals=requests.totals(total, (), unjudged_of(session)),
-                session=session,
-                known="exact",
-                labels=group.labels,
-                taints=taints,
-                exporter=group.exporter,
-            )
+            identity = Identity(name, group.labels, group.setup.machine.node.taints)
+            session = kubelets.open(place, group.setup, identity)
+            yield empty_node(session, identity, requests, group.allocatable)._replace(exporter=group.exporter)
 
 
 def _group(data: Data, path: Path, folder: _Folder) -> Group:

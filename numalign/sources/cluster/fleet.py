@@ -31,8 +31,8 @@ from numalign.sources.cluster.kubelets import (
     Kubelets,
     Requests,
     allocatable_of,
-    always,
     counted,
+    empty_node,
     setup_of,
     unjudged_of,
     with_allocatable,
@@ -42,6 +42,7 @@ from numalign.sources.cluster.nrt import is_stale
 from numalign.sources.cluster.objects import NodeRead, PodRead
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
+from numalign.sources.kubelet.dump import given
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import load_machine
 from numalign.values import NamedTuple
@@ -158,7 +159,7 @@ class Building:
             key = id(setup), read.release
             if read.release and not setup.machine.kubelet_version:
                 setup = setup._replace(kubelet=kubelet(parse_version(read.release)))
-            return self._replayed(self._kubelets.open(key, always(setup), identity), pods, identity.name), "counts"
+            return self._replayed(self._kubelets.open(key, setup, identity), pods, identity.name), "counts"
         self._say("machine-unknown", "the hardware of these nodes is unknown: no object describes it", identity.name)
         return None, "nothing"
 
@@ -180,7 +181,7 @@ class Building:
             if exact is not None:
                 return self._of_cpus(identity, topology, read, exact, assumed.config)
             self._say("topology-contradicted", "the CPU topology and the zones differ: used the zones", identity.name)
-        session = self._kubelets.open(key, always(setup), identity)
+        session = self._kubelets.open(key, setup, identity)
         return session._replace(state=occupied.occupied(session.node, used_of(nrt)))
 
     def _of_cpus(
@@ -194,10 +195,9 @@ class Building:
         """Open the kubelet of a node of which every CPU is known."""
         memory = read.capacity.get(MEMORY)
         exact = machine or with_memory(machine_of_cpus(topology), memory // NANO if memory else None)
-        settings = read_fields(topology.settings, identity.name).config
-        changed = {field: value for field, value in settings._asdict().items() if value != getattr(_NONE, field)}
+        changed = given(read_fields(topology.settings, identity.name).config)
         setup = setup_of(exact._replace(kubelet_version=read.release), config._replace(**changed), "ideal")
-        session = self._kubelets.open(id(topology), always(setup), identity)
+        session = self._kubelets.open(id(topology), setup, identity)
         return session._replace(state=_with_taken(session.state, topology.taken & session.node.cpu.allocatable))
 
     def _replayed(self, session: Session, pods: Sequence[PodRead], name: str) -> Session:
@@ -213,9 +213,6 @@ class Building:
         return session
 
 
-_NONE = KubeletConfig()
-
-
 def _release_of(version: str) -> str:
     """Read the release of a kubelet that numalign knows, whatever stands behind it: `v1.35.2-eks-1`; empty: none."""
     found = re.match(r"v?(1\.\d{1,3})(?=[^0-9]|$)", version, re.ASCII)
@@ -226,28 +223,20 @@ def _release_of(version: str) -> str:
 
 def _kind_key(nrt: NodeResourceTopology, capacity: Amounts) -> Hashable:
     """Make a key of everything about an object that a machine is made of; free amounts and names are not in it."""
-    zones = tuple(
-        [
-            (
-                zone.name,
-                zone.type,
-                zone.parent,
-                tuple([(name, one.capacity, one.allocatable) for name, one in zone.resources.items()]),
-                tuple(zone.costs.items()),
-            )
-            for zone in nrt.zones
-        ]
-    )
+    zones: list[object] = []
+    for zone in nrt.zones:
+        amounts = tuple([(name, one.capacity, one.allocatable) for name, one in zone.resources.items()])
+        zones += (zone.name, zone.type, zone.parent, amounts, tuple(zone.costs.items()))
     attributes = tuple([one for one in nrt.attributes if one[0] not in (FINGERPRINT, PLACEMENT_METADATA)])
-    return zones, attributes, nrt.topology_policies, capacity.get(CPU), capacity.get(MEMORY)
+    return tuple(zones), attributes, nrt.topology_policies, capacity.get(CPU), capacity.get(MEMORY)
 
 
 def _exact_cpus(assumed: Machine, exact: Machine) -> Machine | None:
     """Put exact CPUs into a machine of counts; None: the counts differ."""
     known = {node.id: node.cpus for node in exact.numa_nodes}
-    if {node.id: node.cpus.bit_count() for node in assumed.numa_nodes} != {
-        number: cpus.bit_count() for number, cpus in known.items()
-    }:
+    if [(node.id, node.cpus.bit_count()) for node in assumed.numa_nodes] != [
+        (number, cpus.bit_count()) for number, cpus in known.items()
+    ]:
         return None
     nodes = tuple([node._replace(cpus=known[node.id]) for node in assumed.numa_nodes])
     return assumed._replace(numa_nodes=nodes, sockets=exact.sockets, cores=exact.cores)
@@ -283,14 +272,7 @@ def read_machines(files: Iterable[str]) -> Built:
         name = known.name or loaded.machine.name
         if name in nodes:
             raise InputError(f'duplicate machine "{name}"; fix: rename one', file)
-        session = kubelets.open(file, always(setup), Identity(name, known.labels or {}, known.taints))
-        nodes[name] = ClusterNode(
-            name=name,
-            totals=requests.totals(allocatable_of(session.view), (), unjudged_of(session)),
-            session=session,
-            known="exact",
-            labels=known.labels or {},
-            taints=known.taints,
-        )
+        identity = Identity(name, known.labels or {}, known.taints)
+        nodes[name] = empty_node(kubelets.open(file, setup, identity), identity, requests)
         notices += loaded.warnings
     return Built(Fleet(tuple(nodes.values())), tuple(notices))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Final
 
 from numalign.errors import StartError
 from numalign.kubelet import admission
@@ -17,6 +18,7 @@ from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity
 from numalign.model.resources import is_bytes
 from numalign.scheduler import request
+from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.request import NodeLoad, node_load
 from numalign.scheduler.resources import Amounts
@@ -38,6 +40,9 @@ def counted(session: Session | None, pod: Pod) -> Pod:
     return pod._replace(counted=read(pod)[0].counted)
 
 
+NOTHING: Final[Amounts] = {}
+
+
 class Identity(NamedTuple):
     """What sets a node apart from others alike."""
 
@@ -52,13 +57,8 @@ class Kubelets:
     def __init__(self) -> None:
         self._opened: dict[Hashable, Session] = {}
 
-    def open(self, key: Hashable, setup: Callable[[], Setup], identity: Identity) -> Session:
-        """Return an empty node of a setup.
-
-        Args:
-            key: what the setup is known by.
-            setup: makes it, the first time.
-            identity: the node's own name, labels and taints.
+    def open(self, key: Hashable, setup: Setup, identity: Identity) -> Session:
+        """Return an empty node of a setup, which is known by `key`; a node has its own name, labels and taints.
 
         Raises:
             StartError: the kubelet would not start; the node is named.
@@ -66,7 +66,7 @@ class Kubelets:
         session = self._opened.get(key)
         if session is None:
             try:
-                session = self._opened[key] = admission.open_session(setup())
+                session = self._opened[key] = admission.open_session(setup)
             except StartError as error:
                 raise StartError(error.message, f"node {identity.name}") from None
         machine = session.node.machine._replace(name=identity.name)
@@ -76,23 +76,16 @@ class Kubelets:
         return session._replace(node=session.node._replace(machine=machine), view=view)
 
 
-def always(setup: Setup) -> Callable[[], Setup]:
-    """Make what gives this setup."""
-    return lambda: setup
-
-
 def with_allocatable(session: Session, allocatable: Amounts) -> Session:
     """Let the fit check judge by what the Node object says."""
     if session.view is None or not allocatable:
         return session
     unjudged = session.view.unjudged.difference(allocatable)
-    return session._replace(view=session.view._replace(allocatable=_quantities(allocatable), unjudged=unjudged))
-
-
-def _quantities(amounts: Amounts) -> dict[str, Quantity]:
-    return {
-        name: Quantity(amount, "BinarySI" if is_bytes(name) else "DecimalSI", None) for name, amount in amounts.items()
+    quantities = {
+        name: Quantity(amount, "BinarySI" if is_bytes(name) else "DecimalSI", None)
+        for name, amount in allocatable.items()
     }
+    return session._replace(view=session.view._replace(allocatable=quantities, unjudged=unjudged))
 
 
 def unjudged_of(session: Session | None) -> frozenset[str]:
@@ -140,3 +133,17 @@ class Requests:
         if known is None:  # the containers are kept, so that their id stays theirs
             known = self._known[key] = pod.containers, node_load(request.read_request(pod))
         return known[1]
+
+
+def empty_node(session: Session, identity: Identity, requests: Requests, given: Amounts = NOTHING) -> ClusterNode:
+    """Make the node of a kubelet without pods; `given` stands in place of what the kubelet would report."""
+    total = {**allocatable_of(session.view), **given}
+    session = with_allocatable(session, total) if given else session
+    return ClusterNode(
+        name=identity.name,
+        totals=requests.totals(total, (), unjudged_of(session)),
+        session=session,
+        known="exact",
+        labels=identity.labels,
+        taints=identity.taints,
+    )

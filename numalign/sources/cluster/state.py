@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final, get_args
 
 from numalign.analysis.node.whole import contradictions
@@ -108,7 +107,7 @@ class _Reading:
         session = None
         if data["kind"] is not None:
             kind = read_as(integer(0, len(self._setups) - 1), data["kind"], (*path, "kind"))
-            session = self._kubelets.open(kind, partial(self._setups.__getitem__, kind), Identity(name, labels, taints))
+            session = self._kubelets.open(kind, self._setups[kind], Identity(name, labels, taints))
             state = _state(session.node, data, demands, path)
             session = without_judging(with_allocatable(session, total), unjudged)
             pods = [counted(session, pod) for pod in pods]
@@ -142,13 +141,9 @@ def _placed(data: Data) -> PlacedPod:
 
 
 def _setup(data: Data, path: Path) -> Setup:
-    machine, _ = machine_from_data(data["machine"], "machine", partial(_under, (*path, "machine")))
+    machine, _ = machine_from_data(data["machine"], "machine", lambda inner: dotted((*path, "machine", *inner)))
     config = read_fields(data["kubelet"], dotted((*path, "kubelet"))).config
     return setup_of(machine, config, "ideal")  # a node that runs did start, whatever it reserves
-
-
-def _under(path: Path, inner: Path) -> str:
-    return dotted((*path, *inner))
 
 
 def _shape(data: Data) -> Pod:
@@ -224,10 +219,7 @@ def _whole(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def _cpus(empty: CPUState, held: Held) -> CPUState:
-    taken = 0
-    for containers in held.values():
-        for cpus in containers.values():
-            taken |= cpus
+    taken = cpuset.union(cpus for containers in held.values() for cpus in containers.values())
     return CPUState(empty.default & ~taken, held) if taken else empty
 
 

@@ -10,7 +10,6 @@ from collections.abc import Hashable, Mapping
 from typing import Final
 
 from numalign.kubelet.admission import Session
-from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.device.state import device_ids
 from numalign.kubelet.node import Node, NodeState, collect
 from numalign.model.cpuset import format_set, ids
@@ -23,7 +22,8 @@ from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster.objects import trimmed
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TIMING
-from numalign.sources.machine import dump as machine_dump
+from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.machine.dump import dump as dump_machine
 from numalign.sources.node.state import status_of
 from numalign.store.state_file import Kind
 
@@ -92,7 +92,7 @@ class _Writing:
         key = id(session.node.cpu), id(session.node.memory), id(session.node.device)
         if key not in self._known_kinds:
             self._known_kinds[key] = len(self.kinds)
-            self.kinds.append({"machine": machine_dump.dump(machine), "kubelet": settings_of(session.node.config)})
+            self.kinds.append({"machine": dump_machine(machine), "kubelet": dump_config(session.node.config)})
         return self._known_kinds[key]
 
     def _shape(self, pod: Pod) -> int:
@@ -168,18 +168,3 @@ def _held_by(node: Node, state: NodeState, uid: str, container: str) -> dict[str
     if blocks:
         entry["memory"] = [[list(ids(block.mask)), block.type, block.size] for block in blocks]
     return entry
-
-
-def settings_of(config: KubeletConfig) -> dict[str, object]:
-    """Write the settings that differ from the kubelet's defaults, as fields of KubeletConfiguration."""
-    start = KubeletConfig()
-    result: dict[str, object] = {
-        field: getattr(config, name)
-        for name, field in FIELD_NAMES.items()
-        if getattr(config, name) != getattr(start, name)
-    }
-    if config.reserved_memory:
-        result["reservedMemory"] = [
-            {"numaNode": one.numa_node, "limits": dict(one.limits)} for one in config.reserved_memory
-        ]
-    return result

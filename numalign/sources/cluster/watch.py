@@ -17,7 +17,7 @@ from numalign.errors import InputError, Notice
 from numalign.model.path import FieldError
 from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.api import APIError, Data, Server, events, get
-from numalign.sources.cluster.dump import Dump
+from numalign.sources.cluster.dump import Dump, gathered
 from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, ended, read_node
 from numalign.sources.cluster.topology import CPUTopologyRead
@@ -276,22 +276,11 @@ class Cluster:
         """Return what is known now."""
         parts = [part for one in self._mirrors for part in one.objects()]
         nrts = {one.nrt.name: one for one in parts if isinstance(one, ReadNRT)}
-        topologies = {one.name: one for one in parts if isinstance(one, CPUTopologyRead)}
-        pods: dict[str, list[PodRead]] = {}
-        gone: dict[str, list[tuple[str, str]]] = {}
-        for one in parts:
-            if isinstance(one, PodRead):
-                pods.setdefault(one.node, []).append(one)
-            elif isinstance(one, Ended):
-                gone.setdefault(one.node, []).append(one.pod)
         notices = [one for one in parts if isinstance(one, Notice)]
-        notices += [notice for found in nrts.values() for notice in found.notices]
-        notices += [Notice("topology-left-out", text, one.name) for one in topologies.values() for text in one.left_out]
-        return Dump(
-            nodes={one.name: one for one in parts if isinstance(one, NodeRead)},
-            nrts=nrts,
-            topologies=topologies,
-            pods={node: tuple(found) for node, found in pods.items()},
-            ended=gone,
-            notices=tuple(notices),
+        return gathered(
+            {one.name: one for one in parts if isinstance(one, NodeRead)},
+            nrts,
+            {one.name: one for one in parts if isinstance(one, CPUTopologyRead)},
+            [one for one in parts if isinstance(one, PodRead | Ended)],
+            [*notices, *(notice for found in nrts.values() for notice in found.notices)],
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from numalign.errors import Notice
 from numalign.model import machine_checks
-from numalign.model.cpuset import format_set, from_ids
+from numalign.model.cpuset import format_set, from_ids, union
 from numalign.model.machine import Machine
+from numalign.model.words import few_of
 from numalign.sources.host.contrast import cores_differ, packages_differ
 from numalign.sources.host.hardware import Hardware
 from numalign.sources.host.kubelet_view import KubeletView
@@ -119,9 +120,7 @@ def _cache_notes(hardware: Hardware, machine: Machine, view: KubeletView) -> Ite
             "uncore-caches-unseen",
             f"the caches of NUMA nodes {_ids(hidden)} have no ids: the kubelet uses sockets instead",
         )
-    cached = 0
-    for cache in machine.uncore_caches:
-        cached |= cache.cpus
+    cached = union([cache.cpus for cache in machine.uncore_caches])
     if cached and cached != machine.cpus:
         yield Notice(
             "uncore-caches-mixed",
@@ -153,7 +152,7 @@ def device_notes(hardware: Hardware, machine: Machine) -> Iterator[Notice]:
         if lost:
             yield Notice(
                 "device-node-unknown",
-                f"{resource}: the firmware reports no NUMA node of {_some(lost)}: the kubelet does not align these",
+                f"{resource}: the firmware reports no NUMA node of {few_of(lost, 1)}: the kubelet does not align these",
             )
     incomplete = [device.address for device in hardware.pci if device.class_id is None or device.vendor is None]
     if incomplete:
@@ -164,7 +163,3 @@ def _ids(numbers: Iterable[int]) -> str:
     """Write ids in short: `0-2,33`."""
     listed = sorted(numbers)
     return format_set(from_ids(listed)) if min(listed, default=0) >= 0 else ",".join(map(str, listed))
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]

@@ -16,7 +16,7 @@ from numalign.values import NamedTuple
 
 DEVICES = "sys/bus/pci/devices"
 
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
+ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
 _CLASSES = ("net", "infiniband", "nvme", "drm", "ve", "mic")
 """Kinds of names, in the order in which they are told."""
 
@@ -94,7 +94,7 @@ def read_pci(tree: Tree) -> FoundPCI:
         return FoundPCI((), _locked([f"/{DEVICES}"]))
     except OSError:
         listed = []
-    for address in filter(_ADDRESS.fullmatch, listed):
+    for address in filter(ADDRESS.fullmatch, listed):
         try:
             result.append(_device(tree, address, names.get(address, {})))
         except PermissionError:
@@ -116,7 +116,7 @@ def _class_names(tree: Tree) -> dict[str, dict[str, set[str]]]:
     for kind in _CLASSES:
         for name in names_or_none(tree, f"sys/class/{kind}") or ():
             try:
-                above = _ADDRESS.findall(tree.target(f"sys/class/{kind}/{name}"))
+                above = ADDRESS.findall(tree.target(f"sys/class/{kind}/{name}"))
             except OSError:
                 continue
             if above and _is_device(kind, name):
@@ -142,7 +142,7 @@ def _device(tree: Tree, address: str, class_names: Mapping[str, set[str]]) -> PC
         driver=files.linked("driver"),
         names=tuple(name for found in names.values() for name in found),
         infiniband=tuple(names.get("infiniband", ())),
-        path=tuple(part for part in files.place.split("/")[2:-1] if part.startswith("pci") or _ADDRESS.fullmatch(part)),
+        path=tuple(part for part in files.place.split("/")[2:-1] if part.startswith("pci") or ADDRESS.fullmatch(part)),
         total_vfs=files.number("sriov_totalvfs"),
         num_vfs=files.number("sriov_numvfs"),
         vfs=files.virtual_functions(),

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 
 
+def given(config: KubeletConfig) -> dict[str, Any]:
+    """Return the settings that differ from the kubelet's defaults, under their names here."""
+    defaults = KubeletConfig()._asdict()
+    return {name: value for name, value in config._asdict().items() if value != defaults[name]}
+
+
 def dump(config: KubeletConfig) -> dict[str, object]:
     """Write the settings that differ from the kubelet's defaults, under KubeletConfiguration's own names."""
-    fields: dict[str, object] = {}
-    for name, default in KubeletConfig()._asdict().items():
-        value = getattr(config, name)
-        if value == default:
-            continue
-        if name == "reserved_memory":
-            value = [{"numaNode": one.numa_node, "limits": dict(one.limits)} for one in config.reserved_memory]
-        fields[FIELD_NAMES[name]] = dict(value) if isinstance(value, Mapping) else value
-    return fields
+    reserved = [{"numaNode": one.numa_node, "limits": dict(one.limits)} for one in config.reserved_memory]
+    return {
+        FIELD_NAMES[name]: reserved
+        if name == "reserved_memory"
+        else dict(value)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in given(config).items()
+    }

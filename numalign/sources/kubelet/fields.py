@@ -74,7 +74,9 @@ def read_fields(data: Mapping[str, object], where: str | Where) -> Loaded:
         known = _FIELDS.get(field)
         if known is None:
             if field not in NO_INFLUENCE:
-                warnings.append(_unknown_field(field, place, brief=len(warnings) >= MAX_MEANT))
+                brief = len(warnings) >= MAX_MEANT
+                text = f"unknown field of a {KIND}: the kubelet ignores it{'' if brief else _hint(field)}"
+                warnings.append(Notice("unknown-field", text, f"{place('')}: {field}" if brief else place(field)))
         elif value is not None:
             name, read = known
             settings[name] = read(value, field, place)
@@ -83,18 +85,11 @@ def read_fields(data: Mapping[str, object], where: str | Where) -> Loaded:
     return Loaded(KubeletConfig(**given), tuple(warnings))
 
 
-def _unknown_field(field: str, place: Callable[[str], str], *, brief: bool) -> Notice:
-    if brief:
-        return Notice("unknown-field", f"unknown field of a {KIND}: the kubelet ignores it", f"{place('')}: {field}")
-    return Notice("unknown-field", _unknown(field), place(field))
-
-
-def _unknown(field: str) -> str:
+def _hint(field: str) -> str:
     from numalign.model.words import nearest
 
     meant = nearest(field, [*_FIELDS, *NO_INFLUENCE])
-    hint = f"; hint: similar: {meant}" if meant else ""
-    return f"unknown field of a {KIND}: the kubelet ignores it{hint}"
+    return f"; hint: similar: {meant}" if meant else ""
 
 
 def _noun(value: object) -> str:
@@ -184,9 +179,7 @@ def _amount(value: object, where: Where, path: str) -> str:
     try:
         quantity.parse(text)
     except QuantityError as error:
-        meant = quantity.mended(text)
-        fix = f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
-        raise StartError(f"{error}, got {text!r}{fix}", where(path)) from None
+        raise StartError(f"{error}, got {text!r}{quantity.fix_of(text)}", where(path)) from None
     return text
 
 

@@ -101,8 +101,8 @@ def _options(example: str) -> Callable[[str, str], dict[str, str]]:
     return lambda text, where: _pairs(text, where, "=", example)
 
 
-def _amounts(text: str, where: str) -> dict[str, str]:
-    amounts = _pairs(text, where, "=", "cpu=1,memory=1Gi")
+def _amounts(text: str, where: str, example: str = "cpu=1,memory=1Gi") -> dict[str, str]:
+    amounts = _pairs(text, where, "=", example)
     for name, amount in amounts.items():
         _check_quantity(name, amount, where)
     return amounts
@@ -120,8 +120,7 @@ def _check_quantity(name: str, text: str, where: str) -> None:
     try:
         quantity.parse(text)
     except QuantityError:
-        meant = quantity.mended(text)
-        fix = f"; fix: write {meant[0]} ({meant[1]})" if meant else ""
+        fix = quantity.fix_of(text)
         raise InputError(f'{name}: expected a quantity like "500m" or "2Gi", got "{text}"{fix}', where) from None
 
 
@@ -164,13 +163,11 @@ def _reserved_memory(text: str, where: str) -> tuple[MemoryReservation, ...]:
             number = parse_int(node.strip()) if found else -1
         except ConversionError:
             number = -1
-        amounts = _pairs(limits, where, "=", "memory=1Gi,hugepages-1Gi=2Gi")
+        amounts = _amounts(limits, where, "memory=1Gi,hugepages-1Gi=2Gi")
         if not 0 <= number < 2**31 or not amounts:
             raise InputError(
                 f'expected NODE:RESOURCE=AMOUNT, nodes joined by ; (0:memory=1Gi;1:memory=1Gi), got "{part}"', where
             )
-        for name, amount in amounts.items():
-            _check_quantity(name, amount, where)
         reservations.append(MemoryReservation(number, amounts))
     return tuple(reservations)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import ids, union
 from numalign.model.document import Form, field, fixed, maybe, raw, read, record
 from numalign.model.document.values import amount, boolean, later, name
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
@@ -175,10 +175,7 @@ def _in_full(
         with_cpus = [node.cpus for node in numa_nodes if node.cpus]
         sockets = tuple([Unit(index, cpus) for index, cpus in enumerate(with_cpus)])
     if cores is None:
-        everything = 0
-        for node in numa_nodes:
-            everything |= node.cpus
-        cores = tuple([1 << cpu for cpu in ids(everything)])
+        cores = tuple([1 << cpu for cpu in ids(union([node.cpus for node in numa_nodes]))])
     return Machine("", numa_nodes, sockets, cores, uncore_caches)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from numalign.errors import InputError, Notice
-from numalign.model.cpuset import MAX_ID, ids
+from numalign.model.cpuset import MAX_ID, ids, union
 from numalign.model.hardware import NOTHING_KNOWN
 from numalign.model.machine import Machine
 from numalign.model.words import few_of
@@ -19,7 +19,7 @@ from numalign.sources.host import device_rules
 from numalign.sources.host.contrast import hardware_of
 from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
 from numalign.sources.host.kubelet_view import Core, KubeletView, Node, to_machine
-from numalign.sources.host.pci import PCIDevice, order
+from numalign.sources.host.pci import ADDRESS, PCIDevice, order
 from numalign.sources.machine.hwloc_document import MAX_BYTES, Document, Object, read_number
 
 MAX_WORDS = 1 << 9
@@ -29,7 +29,6 @@ _UNKNOWN = 4294967295
 _MANY_NODES = 64
 """A set with infinitely many bits tells nothing of hidden nodes."""
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\]", re.ASCII)
-_BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.ASCII)
 
 
 def machine_from_xml(data: bytes, where: str, name: str) -> tuple[Machine, tuple[Notice, ...]]:
@@ -169,10 +168,7 @@ class _Reading:
         for number, package, members in self.cores:
             if members & cpus:
                 groups[number, package] = groups.get((number, package), 0) | members & cpus
-        cored = 0
-        for members in groups.values():
-            cored |= members
-        for cpu in ids(cpus & ~cored):
+        for cpu in ids(cpus & ~union(groups.values())):
             package = next((number for number, members in self.packages if members >> cpu & 1), -1)
             groups[-1 - cpu, package] = 1 << cpu
         return tuple(
@@ -227,7 +223,7 @@ class _Reading:
     def _pci(self, item: Object, cpus: int, path: tuple[str, ...]) -> tuple[str, ...]:
         """Take in a PCI function or a bridge; return the path for what hangs below it."""
         address = item.attributes.get("pci_busid", "")
-        if not _BUS_ID.fullmatch(address):
+        if not ADDRESS.fullmatch(address):
             buses = re.match(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-", item.attributes.get("bridge_pci", ""))
             return (*path, f"pci{buses[1]}:{buses[2]}") if buses else path
         kind = _PCI_TYPE.match(item.attributes.get("pci_type", ""))

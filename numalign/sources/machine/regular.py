@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from numalign.model.cpuset import from_ids
+from numalign.model.cpuset import from_ids, union
 from numalign.model.document import choice, field, maybe, only, record
 from numalign.model.document.values import MAX_CPU, amount, integer, map_of
 from numalign.model.machine import Device, Machine, NUMANode, Unit
@@ -82,7 +82,7 @@ def _regular(
     if cores % (shared or 1):
         message = f"expected a multiple of the {shared} sockets of a NUMA node, got {cores}"
         raise FieldError(("coresPerNumaNode",), message)
-    per_node = [_union(group) for group in _groups(each, cores)]
+    per_node = [union(group) for group in _groups(each, cores)]
     per_socket = _groups(each, shape.cores_per_socket)
     return Machine(
         name="",
@@ -92,7 +92,7 @@ def _regular(
                 for index, cpus in enumerate(per_node)
             ]
         ),
-        sockets=tuple([Unit(index, _union(group)) for index, group in enumerate(per_socket)]),
+        sockets=tuple([Unit(index, union(group)) for index, group in enumerate(per_socket)]),
         cores=each,
         uncore_caches=_uncore_caches(cores_per_cache, shape, each),
         devices={name: _devices(name, count, shape.nodes) for name, count in devices.items()},
@@ -123,13 +123,6 @@ def _groups(cores: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
         yield cores[start : start + size]
 
 
-def _union(sets: tuple[int, ...]) -> int:
-    result = 0
-    for one in sets:
-        result |= one
-    return result
-
-
 def _uncore_caches(size: int | None, shape: _Shape, cores: tuple[int, ...]) -> tuple[Unit, ...]:
     """Caches of neighbouring cores; one that covers exactly a NUMA node is none for the kubelet (discovery.md 1.11)."""
     node = shape.cores_per_node
@@ -142,7 +135,7 @@ def _uncore_caches(size: int | None, shape: _Shape, cores: tuple[int, ...]) -> t
         raise FieldError(("coresPerUncoreCache",), f"{message}, got {size}")
     if size == node:
         return ()
-    return tuple([Unit(index, _union(group)) for index, group in enumerate(_groups(cores, size))])
+    return tuple([Unit(index, union(group)) for index, group in enumerate(_groups(cores, size))])
 
 
 class _Distances(NamedTuple):

@@ -7,7 +7,7 @@ kubelet writes them one after another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from numalign.errors import HostError, Notice
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
@@ -127,25 +127,8 @@ def pod_names(tree: Tree) -> dict[str, PodName]:
     return found
 
 
-class KubeletCommand(NamedTuple):
-    """The command line of a running kubelet."""
-
-    flags: Mapping[str, str]
-    """Flag without dashes -> text."""
-
-    @property
-    def root(self) -> str:
-        """Its root directory."""
-        return self.flags.get("root-dir", ROOT)
-
-
-def parse_command(words: Iterable[str]) -> KubeletCommand:
-    """Read the flags of a command line, word by word."""
-    return KubeletCommand(flags_of_words(words))
-
-
-def find_command(tree: Tree) -> KubeletCommand | None:
-    """Find the running kubelet's command line in a tree that has /proc."""
+def find_flags(tree: Tree) -> dict[str, str] | None:
+    """Find the flags of the running kubelet's command line, without dashes, in a tree that has /proc."""
     for name in names(tree, "proc") or ():
         if not name.isdecimal():
             continue
@@ -155,32 +138,37 @@ def find_command(tree: Tree) -> KubeletCommand | None:
             continue
         program = words[0].rpartition("/")[2]
         if program in ("kubelet", "hyperkube") and (program == "kubelet" or "kubelet" in words[1:2]):
-            return parse_command(words[1:])
+            return flags_of_words(words[1:])
     return None
 
 
-def config_places(command: KubeletCommand | None) -> tuple[str, ...]:
+def root_of(flags: Mapping[str, str] | None) -> str:
+    """Name the kubelet's root directory."""
+    return (flags or {}).get("root-dir", ROOT)
+
+
+def config_places(flags: Mapping[str, str] | None) -> tuple[str, ...]:
     """Name the files that may hold the kubelet's configuration, the first that does counts."""
-    named = command.flags.get("config") if command else None
+    named = (flags or {}).get("config")
     return (named.lstrip("/"),) if named else USUAL_CONFIGS
 
 
 def read_settings(
-    tree: Tree, command: KubeletCommand | None, load: Callable[[str, str], Mapping[str, object] | None]
+    tree: Tree, flags: Mapping[str, str] | None, load: Callable[[str, str], Mapping[str, object] | None]
 ) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
     """Read a kubelet's configuration: the file its command line names, else the usual ones; drop-ins and flags over it.
 
     Args:
         tree: where the files are.
-        command: the command line, if there is one.
+        flags: those of its command line, if there is one.
         load: reads a text (with its name) into the fields of a KubeletConfiguration; None: it is another document.
 
     Raises:
         InputError: a file is no YAML.
         HostError: a file may not be read, or the folder of drop-ins not be listed.
     """
-    flags = command.flags if command else {}
-    for path in config_places(command):
+    flags = flags or {}
+    for path in config_places(flags):
         content = text(tree, path)
         fields = None if content is None else load(content, f"{tree.name}: {path}")
         if fields is not None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from numalign.analysis.verify.observed import Group, Observed, Process
+from numalign.analysis.verify.observed import Group, Observed
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.model import cpuset
 from numalign.sources.node import cgroups
@@ -63,21 +63,19 @@ def observe(
 def _group(
     tree: Tree, found: cgroups.Folder, kind: int, who: Identity | None, before: Mapping[int, int], *, deep: bool
 ) -> Group:
+    def members(name: str) -> int | None:
+        return cgroups.members(tree, f"{found.path}/cpuset.{name}")
+
     processes = [one for pid in found.pids if (one := process_of(tree, pid, before, deep=deep)) is not None]
-    effective = "effective" if kind == 2 else ""
     return Group(
         uid=found.uid,
         id=found.id,
         name=who.name if who else "",
         path=f"/{found.path}",
-        cpus=cgroups.members(tree, f"{found.path}/cpuset.cpus"),
-        effective_cpus=cgroups.members(
-            tree, f"{found.path}/cpuset.cpus.effective" if effective else f"{found.path}/cpuset.effective_cpus"
-        ),
-        mems=cgroups.members(tree, f"{found.path}/cpuset.mems"),
-        effective_mems=cgroups.members(
-            tree, f"{found.path}/cpuset.mems.effective" if effective else f"{found.path}/cpuset.effective_mems"
-        ),
+        cpus=members("cpus"),
+        effective_cpus=members("cpus.effective" if kind == 2 else "effective_cpus"),
+        mems=members("mems"),
+        effective_mems=members("mems.effective" if kind == 2 else "effective_mems"),
         memory=cgroups.memory(tree, found.path, kind),
         processes=tuple(processes),
         sandbox=who.sandbox if who else _is_pause(tree, found.pids),
@@ -89,11 +87,6 @@ def _is_pause(tree: Tree, pids: tuple[int, ...]) -> bool:
     with suppress(OSError):
         return len(pids) == 1 and "(pause)" in tree.read(f"proc/{pids[0]}/stat")
     return False
-
-
-def one_process(tree: Tree, pid: int) -> Process | None:
-    """Measure one process by itself."""
-    return process_of(tree, pid, {}, deep=True)
 
 
 def addresses_of(tree: Tree, devices: Iterable[str]) -> dict[str, str]:
@@ -145,7 +138,6 @@ def _age(tree: Tree, path: str) -> float | None:
         return None
 
 
-_IN_ENVIRONMENT = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
 _GPU = re.compile(r"GPU-[0-9a-f-]{36}")
 
 
@@ -156,7 +148,7 @@ def devices_of(tree: Tree, pid: int) -> dict[str, int]:
         for word in tree.read(f"proc/{pid}/environ").split("\0"):
             name, _, value = word.partition("=")
             if name.startswith("PCIDEVICE_") and not name.endswith("_INFO"):
-                found |= {one.lower() for one in _IN_ENVIRONMENT.findall(value)}
+                found |= set(_ADDRESS.findall(value.lower()))
             elif name == "NVIDIA_VISIBLE_DEVICES":
                 found |= set(_GPU.findall(value))
     return device_nodes(tree, addresses_of(tree, found))

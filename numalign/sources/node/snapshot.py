@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from types import ModuleType
 
 from numalign.errors import InputError
 from numalign.kubelet.checkpoint_shape import CheckpointError
@@ -25,7 +26,7 @@ from numalign.sources.host.capture import capture
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node import containers, source
 from numalign.sources.node.facts import FURTHER_FILES, NodeFacts
-from numalign.sources.node.kubelet_folder import USUAL_CONFIGS, KubeletCommand, kubelet_configuration
+from numalign.sources.node.kubelet_folder import USUAL_CONFIGS, kubelet_configuration
 from numalign.sources.node.observe import observe
 from numalign.sources.text import mapping
 from numalign.sources.tree.folder import Tree
@@ -59,12 +60,12 @@ class Snapshot(NamedTuple):
     """What may not be read, or is not there, a phrase each."""
 
 
-def take(tree: Tree, command: KubeletCommand | None, version: str, answer: object, *, redact: bool) -> Snapshot:
+def take(tree: Tree, flags: Mapping[str, str] | None, version: str, answer: object, *, redact: bool) -> Snapshot:
     """Gather what a snapshot of a node holds.
 
     Args:
         tree: the node's root.
-        command: the command line of its kubelet, if there is one.
+        flags: the command line of its kubelet, if there is one.
         version: the kubelet's version; empty: not known.
         answer: what the PodResources API answered; None: it was not asked.
         redact: replace names by hashes.
@@ -77,7 +78,7 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
     facts = source.of_host(notes, "snapshot")
     devices = _held(facts)
     measured = observe(notes, facts, devices)
-    name: Name = _hashed if redact else _as_it_is
+    name: Name = _hashed if redact else lambda _kind, name: name
     entries: dict[str, Entry] = dict(hardware)
     for path, entry in notes.entries.items():
         kept = _kept(path, entry, facts.root.strip("/"), name, redact=redact)
@@ -87,7 +88,7 @@ def take(tree: Tree, command: KubeletCommand | None, version: str, answer: objec
         "apiVersion": "numalign/v1",
         "kind": "NodeSnapshot",
         "kubeletVersion": version,
-        "kubeletFlags": _flags(command),
+        "kubeletFlags": _flags(flags),
         "pods": {
             uid: {"namespace": name("namespace", one.namespace), "name": name("pod", one.name)}
             for uid, one in sorted(facts.names.items())
@@ -133,17 +134,12 @@ def _held(facts: NodeFacts) -> list[str]:
     return []
 
 
-def _flags(command: KubeletCommand | None) -> dict[str, str] | None:
+def _flags(flags: Mapping[str, str] | None) -> dict[str, str] | None:
     """Keep the flags that are read, and those that say where things are."""
-    if command is None:
+    if flags is None:
         return None
-    known, _ = known_flags(command.flags)
-    return known | {flag: text for flag, text in command.flags.items() if flag in _PLACES or flag in CADVISOR_FLAGS}
-
-
-def _as_it_is(kind: str, name: str) -> str:
-    del kind
-    return name
+    known, _ = known_flags(flags)
+    return known | {flag: text for flag, text in flags.items() if flag in _PLACES or flag in CADVISOR_FLAGS}
 
 
 def _hashed(kind: str, name: str) -> str:
@@ -204,10 +200,9 @@ def _redacted(path: str, text: str, root: str, name: Name) -> tuple[str, Entry] 
     if inside in FURTHER_FILES:
         return None
     with suppress(CheckpointError):
-        if inside == cpu_file.FILE:
-            return path, _cpu(text, name)
-        if inside == memory_file.FILE:
-            return path, _memory(text, name)
+        for file in (cpu_file, memory_file):
+            if inside == file.FILE:
+                return path, _managed(file, text, name)
         if path.endswith(device_file.FILE):
             return path, _devices(text, name)
     with suppress(InputError):
@@ -219,20 +214,12 @@ def _redacted(path: str, text: str, root: str, name: Name) -> tuple[str, Entry] 
     return (path, text) if path.startswith(("sys/", "proc/")) else None
 
 
-def _cpu(text: str, name: Name) -> str:
-    found, sums = cpu_file.inspect(text)
-    entries = {uid: {name("container", one): cpus for one, cpus in held.items()} for uid, held in found.entries.items()}
+def _managed(file: ModuleType, text: str, name: Name) -> str:
+    """Write the file of the CPU or the Memory Manager, whose module this is."""
+    found, sums = file.inspect(text)
+    entries = {uid: {name("container", one): has for one, has in held.items()} for uid, held in found.entries.items()}
     changed = found._replace(entries=entries)
-    return cpu_file.write(cpu_file.sealed(changed) if found.checksum in sums.values() else changed)
-
-
-def _memory(text: str, name: Name) -> str:
-    found, sums = memory_file.inspect(text)
-    entries = {
-        uid: {name("container", one): blocks for one, blocks in held.items()} for uid, held in found.entries.items()
-    }
-    changed = found._replace(entries=entries)
-    return memory_file.write(memory_file.sealed(changed) if found.checksum in sums.values() else changed)
+    return str(file.write(file.sealed(changed) if found.checksum in sums.values() else changed))
 
 
 def _devices(text: str, name: Name) -> str:

@@ -17,9 +17,9 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device.checkpoint import FILE as DEVICE_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT
+from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName, claimed, granted
-from numalign.sources.node.kubelet_folder import KubeletCommand
 from numalign.sources.text import listed, mapping
 from numalign.sources.tree.folder import FolderTree, InnerTree, LiveTree, Tree
 from numalign.sources.tree.opening import mode_of, top_of
@@ -147,11 +147,11 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         InputError: the tree is hostile.
     """
     told = _told(tree)
-    command = _command(tree, told)
-    root = command.root.strip("/") if command else ROOT.strip("/")
-    _check_readable(_missing(told), command, root, origin)
+    flags = _flags(tree, told)
+    root = kubelet_folder.root_of(flags).strip("/")
+    _check_readable(_missing(told), flags, root, origin)
     facts = _of_kubelet(tree, root, _DEVICES, NodeFacts(origin, root=f"/{root}"))
-    settings, odd = kubelet_folder.read_settings(tree, command, kubelet_folder.kubelet_configuration)
+    settings, odd = kubelet_folder.read_settings(tree, flags, kubelet_folder.kubelet_configuration)
     machine, notices, unknown = _machine(tree)
     answer = told.get("podResources")
     version = told.get("kubeletVersion")
@@ -220,27 +220,28 @@ def _missing(told: Mapping[str, object]) -> list[str]:
     return [str(one) for one in listed(told, "unreadable")]
 
 
-def _check_readable(missing: Iterable[str], command: KubeletCommand | None, root: str, origin: str) -> None:
+def _check_readable(missing: Iterable[str], flags: Mapping[str, str] | None, root: str, origin: str) -> None:
     """Refuse a snapshot without the files on which every answer depends, as a node is refused that has them locked."""
     state, more = (f"{root}/{CPU_FILE}", f"{root}/{MEMORY_FILE}"), (f"{root}/{name}" for name in FURTHER_FILES)
     locked = {one.removesuffix(REFUSED).strip("/") for one in missing}
-    needed = [path for path in (*state, _DEVICES, *kubelet_folder.config_places(command), *more) if path in locked]
+    needed = [path for path in (*state, _DEVICES, *kubelet_folder.config_places(flags), *more) if path in locked]
     if needed:
         others = f" (and {len(needed) - 1} more files)" if len(needed) > 1 else ""
         text = f"was not readable{others} for the snapshot; fix: take the snapshot again as root"
         raise HostError(text, f"{origin}: /{needed[0]}")
 
 
-def _command(tree: Tree, told: Mapping[str, object]) -> KubeletCommand | None:
+def _flags(tree: Tree, told: Mapping[str, object]) -> Mapping[str, str] | None:
+    """Return the flags of the kubelet's command line, without dashes; None: none runs."""
     flags = told.get("kubeletFlags")
     if isinstance(flags, dict):
-        return KubeletCommand({str(key): str(value) for key, value in flags.items()})
+        return {key: str(value) for key, value in flags.items()}
     if tree.live:
         from numalign.sources.node.processes import running_kubelet
 
         words = running_kubelet()
-        return None if words is None else kubelet_folder.parse_command(words)
-    return kubelet_folder.find_command(tree)
+        return None if words is None else flags_of_words(words)
+    return kubelet_folder.find_flags(tree)
 
 
 def _names(told: Mapping[str, object]) -> dict[str, PodName]:

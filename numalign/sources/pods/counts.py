@@ -8,7 +8,7 @@ from typing import Final
 from numalign.model.apiserver.types import unexpanded
 from numalign.model.path import child, shown
 from numalign.sources.pods.roles import Fields, Step, is_role
-from numalign.sources.text import inside, listed
+from numalign.sources.text import inside, listed, mapping
 
 _COUNTS: Final = ("replicas", "numReplicas", "parallelism", "count", "numOfHosts", "instances")
 """Fields that count pods; where several stand on the way to a template they are multiplied."""
@@ -106,7 +106,7 @@ def _sets_of_cliques(thing: Fields, path: str, steps: Sequence[Step]) -> int:
     clique = next((step.value.get("name") for step in steps if isinstance(step.key, int)), None)
     for number, group in enumerate(listed(spec, "template", "podCliqueScalingGroups")):
         if clique in (inside(group, "cliqueNames") or ()):
-            wanted *= count(group, "replicas", f"{place}.template.podCliqueScalingGroups[{number}]")
+            wanted *= count(mapping(group), "replicas", f"{place}.template.podCliqueScalingGroups[{number}]")
     return wanted
 
 

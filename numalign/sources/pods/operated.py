@@ -192,7 +192,7 @@ def _named(container: object, index: int) -> object:
 def _made(
     place: str,
     role: str,
-    containers: Sequence[Fields],
+    containers: Sequence[object],
     *,
     inside: Sequence[str],
     said: str,

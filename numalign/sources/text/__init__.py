@@ -21,6 +21,8 @@ MAX_DOCUMENTS: Final = 1_000_000
 MAX_YAML_VALUES: Final = 1_000_000
 """Most values and keys of one document in YAML, twenty times as slow to read as JSON: some three seconds."""
 
+Data = Mapping[str, Any]
+"""A mapping as it was read."""
 EMPTY: Final[dict[str, Any]] = {}
 """Every empty mapping of every document: nobody changes what was read, and there may be millions."""
 
@@ -49,18 +51,18 @@ def inside(data: object, *keys: str) -> Any:
     return data
 
 
-def mapping(data: object, *keys: str) -> Mapping[str, Any]:
+def mapping(data: object, *keys: str) -> Data:
     """Return the mapping at a place; an empty one where there is none."""
     value = inside(data, *keys)
     return value if isinstance(value, Mapping) else {}
 
 
-def listed(data: object, *keys: str) -> list[Any]:
+def listed(data: object, *keys: str) -> list[object]:
     """Return the list at a place; an empty one where there is none."""
     value = inside(data, *keys)
     return value if isinstance(value, list) else []
 
 
-def elements(data: object, *keys: str) -> list[Mapping[str, Any]]:
+def elements(data: object, *keys: str) -> list[Data]:
     """Return the mappings of a list at a place."""
     return [one for one in listed(data, *keys) if isinstance(one, Mapping)]

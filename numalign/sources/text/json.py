@@ -130,7 +130,7 @@ def _object(pairs: list[tuple[str, Any]], twice: list[bool] | None = None) -> di
     return result
 
 
-def _is_flat_enough(data: Any) -> bool:
+def _is_flat_enough(data: object) -> bool:
     level = [data]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -144,7 +144,7 @@ def _is_flat_enough(data: Any) -> bool:
     return False
 
 
-def _check_surrogates(data: Any, text: str, start: int, end: int, place: str) -> None:
+def _check_surrogates(data: object, text: str, start: int, end: int, place: str) -> None:
     """Refuse half a surrogate pair: it is no character, and could not be printed."""
     if _SURROGATE.search(text, start, end):
         try:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from numalign.errors import HostError
-from numalign.sources.node.kubelet_folder import KubeletCommand, kubelet_configuration, read_settings
+from numalign.sources.node.kubelet_folder import kubelet_configuration, read_settings
 from numalign.sources.tree.folder import FolderTree
 
-COMMAND = KubeletCommand({"config": "/etc/kubelet.yaml", "config-dir": "/etc/kubelet.d"})
+COMMAND = {"config": "/etc/kubelet.yaml", "config-dir": "/etc/kubelet.d"}
 
 
 @pytest.fixture

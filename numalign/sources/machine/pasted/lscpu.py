@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from numalign.model.cpuset import MAX_ID
 from numalign.sources.machine.pasted.told import Told
+from numalign.sources.text import elements, listed
 
 _FIELD: Final = re.compile(r"^[ \t]*([A-Z][A-Za-z0-9 ()-]*?):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _NODE: Final = re.compile(r"NUMA node(\d{1,4}) CPU\(s\)", re.ASCII)
@@ -57,28 +58,22 @@ def _caches(text: str, told: Told) -> None:
     told.cache_count = int(instances[1]) if instances else told.cache_count
 
 
-def read_json(data: Any, told: Told) -> None:
+def read_json(data: object, told: Told) -> None:
     """Read what `lscpu -J` and `lscpu -Je` print."""
-    if not isinstance(data, dict):
-        return
-    if isinstance(data.get("lscpu"), list):
-        read_text("\n".join(_fields(data["lscpu"])), told)
-    rows = data.get("cpus")
-    if isinstance(rows, list) and rows and all(isinstance(row, dict) and "cpu" in row for row in rows):
-        _table("lscpu -Je", [{key.upper(): _cell(row[key]) for key in row} for row in rows], told)
+    read_text("\n".join(_fields(data)), told)
+    rows = elements(data, "cpus")
+    if rows and len(rows) == len(listed(data, "cpus")) and all("cpu" in row for row in rows):
+        cells = ({key.upper(): "" if one is None else str(one) for key, one in row.items()} for row in rows)
+        _table("lscpu -Je", list(cells), told)
 
 
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _fields(listed: Iterable[Any]) -> Iterator[str]:
+def _fields(data: object) -> Iterator[str]:
     """Yield the lines of the text; newer releases put fields inside each other."""
-    stack = [entry for entry in reversed(list(listed)) if isinstance(entry, dict)]
+    stack = elements(data, "lscpu")[::-1]
     while stack:
         entry = stack.pop()
         yield f"{entry.get('field') or ''} {entry.get('data') or ''}"
-        stack += [one for one in reversed(entry.get("children") or []) if isinstance(one, dict)]
+        stack += reversed(elements(entry, "children"))
 
 
 def read_table(text: str, told: Told) -> None:

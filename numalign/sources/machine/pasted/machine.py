@@ -11,7 +11,7 @@ from typing import Final
 
 from numalign.errors import Notice
 from numalign.model import machine_checks
-from numalign.model.cpuset import format_set, ids
+from numalign.model.cpuset import format_set, from_ids, ids, union
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
 from numalign.model.path import dotted
@@ -168,7 +168,7 @@ def _cores(told: Told) -> tuple[int, ...]:
             told.note("paste-no-cores", "CPUs of a core unknown: assumed as usual; fix: add the output of lscpu -p")
         for index in range(size):
             members = listed[index * threads : (index + 1) * threads] if adjacent else listed[index::size]
-            cores.append(sum(1 << cpu for cpu in members))
+            cores.append(from_ids(members))
     return tuple(sorted(cores, key=lambda cpus: next(ids(cpus))))
 
 
@@ -210,14 +210,7 @@ def _caches(told: Told, cores: Sequence[int]) -> tuple[Unit, ...]:
 def _units(sets: Sequence[int], count: int) -> tuple[Unit, ...]:
     """Join neighbours to so many sets."""
     size = len(sets) // count
-    return tuple(Unit(index, _union(sets[index * size : (index + 1) * size])) for index in range(count))
-
-
-def _union(sets: Sequence[int]) -> int:
-    result = 0
-    for one in sets:
-        result |= one
-    return result
+    return tuple(Unit(index, union(sets[index * size : (index + 1) * size])) for index in range(count))
 
 
 def _devices(told: Told) -> dict[str, tuple[Device, ...]]:

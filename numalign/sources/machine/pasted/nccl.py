@@ -10,6 +10,7 @@ from typing import Final
 from xml.parsers import expat
 
 from numalign.model.hardware import PCIFunction
+from numalign.sources.host.text import cpu_map
 from numalign.sources.machine.pasted.told import MAX_DEVICES, Told
 
 TOOL: Final = "NCCL's topology XML"
@@ -67,7 +68,7 @@ class _Reading:
             number = given.get("numaid", "")
             self.node, self.cpu = int(number) if number.isdecimal() and len(number) < 5 else None, self.cpu + 1
             if self.node is not None and _AFFINITY.fullmatch(given.get("affinity", "")):
-                self.told.near_nodes[self.node] = _mask(given["affinity"])
+                self.told.near_nodes[self.node] = cpu_map(given["affinity"])
         elif tag == "pci" and kind != _BRIDGE and address:
             self._function(address, kind, given)
         elif tag in ("gpu", "net", "netdev") and self.functions:
@@ -97,11 +98,3 @@ class _Reading:
             self.functions[-1] = last._replace(class_id=kind, vendor="1002" if "gcn" in given else last.vendor)
         elif given.get("name"):
             self.functions[-1] = last._replace(names=(*last.names, given["name"]))
-
-
-def _mask(text: str) -> int:
-    """Read 32-bit words, the most significant first."""
-    result = 0
-    for word in text.split(","):
-        result = result << 32 | int(word, 16)
-    return result
