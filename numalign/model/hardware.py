@@ -79,6 +79,15 @@ class PCIFunction(NamedTuple):
     virtual_functions: tuple[str, ...] = ()
     total_vfs: int | None = None
     num_vfs: int | None = None
+    rdma: bool = False
+    """Whether it is an RDMA device, for who has just read the host: no file says it."""
+
+    @property
+    def function(self) -> str:
+        """`vf` a virtual function, `pf` a physical one with virtual ones enabled, else `plain` (discovery.md 3.5)."""
+        if self.physical_function is not None:
+            return "vf"
+        return "pf" if self.virtual_functions or self.num_vfs else "plain"
 
     @property
     def outermost(self) -> str | None:

@@ -13,9 +13,9 @@ from typing import Final
 
 from numalign.model.document import Form, choice, field, fixed, maybe, record
 from numalign.model.document.values import MAX_NODE_ID, boolean, integer, list_of, text, turned
+from numalign.model.hardware import PCIFunction
 from numalign.model.machine import Device
 from numalign.model.path import unfit
-from numalign.sources.host.pci import PCIDevice
 from numalign.values import NamedTuple
 
 DEFAULT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "device-rules.json")
@@ -36,7 +36,7 @@ class DeviceRule(NamedTuple):
     unknown_node: int | None = None
     on_request: str | None = None
 
-    def fits(self, device: PCIDevice) -> bool:
+    def fits(self, device: PCIFunction) -> bool:
         """Tell whether all conditions hold for a device."""
         return (
             device.class_id is not None
@@ -45,7 +45,7 @@ class DeviceRule(NamedTuple):
             and (not self.devices or device.device in self.devices)
             and (not self.drivers or device.driver in self.drivers)
             and (not self.functions or device.function in self.functions)
-            and (not self.rdma or bool(device.infiniband))
+            and (not self.rdma or device.rdma)
         )
 
 
@@ -65,8 +65,16 @@ def requestable(rules: Iterable[DeviceRule]) -> tuple[str, ...]:
     return tuple(sorted({rule.on_request for rule in rules if rule.on_request}))
 
 
+def named(
+    functions: Iterable[PCIFunction], rules: Sequence[DeviceRule] | None = None, requested: frozenset[str] = frozenset()
+) -> dict[str, tuple[Device, ...]]:
+    """Do as `name_devices`; None: by the default rules, which a host with nothing but bridges need not read."""
+    candidates = [one for one in functions if one.class_id and not one.class_id.startswith("06")]
+    return name_devices(candidates, load_rules() if rules is None else rules, requested) if candidates else {}
+
+
 def name_devices(
-    devices: Iterable[PCIDevice], rules: Sequence[DeviceRule], requested: frozenset[str] = frozenset()
+    devices: Iterable[PCIFunction], rules: Sequence[DeviceRule], requested: frozenset[str] = frozenset()
 ) -> dict[str, tuple[Device, ...]]:
     """Return resource -> its devices, as their plugin would report them: resources by name, devices by address."""
     rules = [rule for rule in rules if rule.on_request is None or rule.on_request in requested]
@@ -79,7 +87,7 @@ def name_devices(
     return {resource: tuple(found) for resource, found in sorted(result.items())}
 
 
-def _numa_nodes(device: PCIDevice, rule: DeviceRule) -> tuple[int, ...] | None:
+def _numa_nodes(device: PCIFunction, rule: DeviceRule) -> tuple[int, ...] | None:
     """A node of -1 is "not said": customary plugins report no topology then (rule 3.2)."""
     if not rule.topology:
         return None

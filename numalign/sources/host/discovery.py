@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from numalign.errors import HostError, Notice
 from numalign.model.hardware import NOTHING_KNOWN
-from numalign.model.machine import Device, Machine
-from numalign.sources.host import device_rules
+from numalign.model.machine import Machine
 from numalign.sources.host import notes as discovery_notes
 from numalign.sources.host.confinement import is_cgroup_v1
 from numalign.sources.host.contrast import hardware_of
+from numalign.sources.host.device_rules import DeviceRule, named
 from numalign.sources.host.hardware import Hardware, read_hardware
 from numalign.sources.host.kubelet_view import KubeletError, KubeletView, read_view, to_machine
-from numalign.sources.host.pci import PCIDevice, read_pci
+from numalign.sources.host.pci import read_pci
 from numalign.sources.tree.folder import Tree
 from numalign.sources.tree.opening import open_tree
 from numalign.values import NamedTuple
@@ -34,7 +34,7 @@ class Discovery(NamedTuple):
     kubelet_error: str | None
 
 
-Rules = Sequence[device_rules.DeviceRule]
+Rules = Sequence[DeviceRule]
 
 
 def discover(
@@ -64,8 +64,7 @@ def discover(
         machine, dropped = _without_ragged_distances(to_machine(view, name))
         machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
         notes += dropped
-        if hardware.pci:
-            machine = machine._replace(devices=_named(hardware.pci, rules, requested))
+        machine = machine._replace(devices=named(hardware.pci, rules, requested))
         notes += discovery_notes.differences(hardware, machine, view)
         notes += discovery_notes.device_notes(hardware, machine)
         section = hardware_of(hardware, machine)
@@ -93,8 +92,7 @@ def live_machine() -> LiveMachine:
     machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
     machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
     devices, unread = read_pci(tree)
-    if devices:
-        machine = machine._replace(devices=_named(devices, None, frozenset()))
+    machine = machine._replace(devices=named(devices))
     notes = [*dropped, *discovery_notes.view_notes(view), *unread]
     return LiveMachine(machine, tuple(note.message for note in notes))
 
@@ -114,16 +112,6 @@ def _kubelet_view(tree: Tree) -> tuple[KubeletView | None, str | None]:
         return read_view(tree), None
     except KubeletError as error:
         return None, str(error)
-
-
-def _named(
-    devices: Sequence[PCIDevice], rules: Rules | None, requested: frozenset[str]
-) -> dict[str, tuple[Device, ...]]:
-    # Bridges are no resources under any rule worth writing; a host with nothing else need not read the rules.
-    candidates = [device for device in devices if device.class_id and not device.class_id.startswith("06")]
-    if not candidates:
-        return {}
-    return device_rules.name_devices(candidates, device_rules.load_rules() if rules is None else rules, requested)
 
 
 def _without_ragged_distances(machine: Machine) -> tuple[Machine, list[Notice]]:

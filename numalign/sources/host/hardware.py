@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from numalign.errors import Notice
 from numalign.model.cpuset import format_set, from_ids, ids
-from numalign.model.hardware import Allowed
+from numalign.model.hardware import Allowed, CPUKind, HardwareNode, L3Cache, Package, PCIFunction
 from numalign.model.resources import page_size
 from numalign.sources.host import running
 from numalign.sources.host.confinement import read_allowed
 from numalign.sources.host.kubelet_view import CPUS, HUGEPAGES, NODES
-from numalign.sources.host.pci import PCIDevice, read_pci
+from numalign.sources.host.pci import read_pci
 from numalign.sources.host.text import (
     cpu_list,
     cpu_map,
     names_or_none,
     numbered,
+    pages,
     read_int,
     read_or_none,
     read_set,
@@ -33,28 +34,6 @@ UNKNOWN_IDS = (-1, 65535)
 """Package, die and cluster ids that mean "not known" (rules 2.8, 2.10)."""
 
 
-class Cache(NamedTuple):
-    """A level 3 cache."""
-
-    cpus: int
-    size: int | None
-    """Bytes; None where /sys does not tell."""
-    id: int | None
-
-
-class HardwareNode(NamedTuple):
-    """A NUMA node as it is."""
-
-    id: int
-    cpus: int
-    memory: int | None
-    """Bytes; None: not told."""
-    hugepages: Mapping[int, int] | None
-    """Page size in kB -> pages; None: not told."""
-    listed: int = 0
-    """The CPUs of the raw map, offline ones included (rule 2.3)."""
-
-
 class Hardware(NamedTuple):
     """The hardware view. Every set of CPUs is an int; None and empty mean that /sys does not tell."""
 
@@ -62,22 +41,20 @@ class Hardware(NamedTuple):
     offline: int = 0
     isolated: int = 0
     """CPUs that the kernel's command line (`isolcpus=`) keeps the scheduler off."""
-    packages: tuple[tuple[int | None, int], ...] = ()
-    """(id of the operating system or None, CPUs), by first CPU."""
+    packages: tuple[Package, ...] = ()
+    """By first CPU."""
     cores: tuple[int, ...] = ()
     dies: tuple[int, ...] = ()
     clusters: tuple[int, ...] = ()
-    l3: tuple[Cache, ...] = ()
-    cpu_kinds: tuple[tuple[str, int], ...] = ()
-    """Kinds of cores of a hybrid machine: name -> CPUs."""
-    numa_directory: bool = False
+    l3: tuple[L3Cache, ...] = ()
+    cpu_kinds: tuple[CPUKind, ...] = ()
     nodes: tuple[HardwareNode, ...] = ()
-    distances: tuple[tuple[int, ...], ...] | None = None
-    """A row for each of `nodes`, columns in the same order; None where unknown or unusable."""
+    """Their distances have a column for each of them, in this order."""
     memory: int | None = None
-    hugepages: Mapping[int, int] = {}
+    hugepages: Mapping[str, int] = {}
+    """Page size (`2Mi`) -> bytes."""
     model: str | None = None
-    pci: tuple[PCIDevice, ...] = ()
+    pci: tuple[PCIFunction, ...] = ()
     allowed: Allowed | None = None
     guesses: tuple[Notice, ...] = ()
     """Everything that had to be guessed or is contradictory."""
@@ -87,7 +64,7 @@ def read_hardware(tree: Tree) -> Hardware:
     """Read the hardware view of a tree. What is missing or unreadable is left unknown, never guessed silently."""
     reader = _Reader(tree)
     online, offline = reader.cpu_sets()
-    nodes, numa_directory = reader.nodes(online)
+    nodes = reader.nodes(online)
     packages = reader.packages(online)
     info = read_or_none(tree, "proc/cpuinfo") or ""
     model = re.search(r"^(?:model name|cpu model|Processor|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
@@ -103,9 +80,7 @@ def read_hardware(tree: Tree) -> Hardware:
         clusters=reader.groups("cluster", online, cores),
         l3=reader.l3(online),
         cpu_kinds=reader.cpu_kinds(online, cores),
-        numa_directory=numa_directory,
-        nodes=nodes,
-        distances=reader.distances(nodes),
+        nodes=reader.with_distances(nodes),
         memory=reader.memory(),
         hugepages=reader.hugepages(HUGEPAGES) or {},
         model=model[1].strip() if model else None,
@@ -156,32 +131,24 @@ class _Reader:
             self._guess("cpus-guessed", f"/sys lists no CPUs: the {count} CPUs of /proc became CPUs 0-{count - 1}")
         return (1 << count) - 1, 0
 
-    def nodes(self, online: int) -> tuple[tuple[HardwareNode, ...], bool]:
+    def nodes(self, online: int) -> tuple[HardwareNode, ...]:
         """Rules 2.3-2.6, 2.15."""
-        numbers = sorted(numbered(names_or_none(self.tree, NODES) or [], "node"))
         result = []
         seen = overlap = 0
-        for number in numbers:
+        for number in sorted(numbered(names_or_none(self.tree, NODES) or [], "node")):
             base = f"{NODES}/node{number}"
             listed = read_set(self.tree, base, "cpulist", "cpumap")
             if listed is None:
                 listed = from_ids(numbered(names_or_none(self.tree, base) or [], "cpu"))
             overlap |= seen & listed & online
             seen |= listed
-            result.append(
-                HardwareNode(
-                    id=number,
-                    cpus=listed & online,
-                    memory=self._mem_total(f"{base}/meminfo"),
-                    hugepages=self.hugepages(f"{base}/hugepages"),
-                    listed=listed,
-                )
-            )
+            memory, pages = self._mem_total(f"{base}/meminfo"), self.hugepages(f"{base}/hugepages")
+            result.append(HardwareNode(number, listed & online, memory, pages))
         if overlap:
             self._guess("nodes-overlap", f"CPUs {format_set(overlap)} are listed by more than one NUMA node")
-        return tuple(result), bool(numbers)
+        return tuple(result)
 
-    def packages(self, online: int) -> tuple[tuple[int | None, int], ...]:
+    def packages(self, online: int) -> tuple[Package, ...]:
         """Rule 2.8: by id; by the sibling maps where the id is not known."""
         by_id: dict[int, int] = {}
         unknown = 0
@@ -191,7 +158,7 @@ class _Reader:
                 unknown |= 1 << cpu
             else:
                 by_id[number] = by_id.get(number, 0) | 1 << cpu
-        result: list[tuple[int | None, int]] = list(by_id.items())
+        result = [Package(number, cpus) for number, cpus in by_id.items()]
         for number, cpus in by_id.items():
             siblings = self._siblings(next(ids(cpus)), ("package_cpus", "core_siblings"))
             if siblings is not None and siblings & online != cpus:
@@ -202,12 +169,11 @@ class _Reader:
                 )
                 break
         if unknown:
-            result += [(None, cpus) for cpus in self._partition(unknown, ("package_cpus", "core_siblings"), unknown)]
-        return tuple(sorted(result, key=lambda item: item[1] & -item[1]))
+            siblings_of = self._partition(unknown, ("package_cpus", "core_siblings"), unknown)
+            result += [Package(None, cpus) for cpus in siblings_of]
+        return tuple(sorted(result, key=lambda package: package.cpus & -package.cpus))
 
-    def cores(
-        self, online: int, nodes: Iterable[HardwareNode], packages: Iterable[tuple[int | None, int]]
-    ) -> tuple[int, ...]:
+    def cores(self, online: int, nodes: Iterable[HardwareNode], packages: Iterable[Package]) -> tuple[int, ...]:
         """Rule 2.9: by the maps of thread siblings; by core id within package and node where there are none."""
         names = ("core_cpus", "thread_siblings")
         first = next(ids(online), None)
@@ -239,7 +205,7 @@ class _Reader:
         found = self._partition(online, (f"{kind}_cpus",), 0)
         return () if set(found) == set(known) else found
 
-    def l3(self, online: int) -> tuple[Cache, ...]:
+    def l3(self, online: int) -> tuple[L3Cache, ...]:
         """Rule 2.12: groups of CPUs that share a level 3 cache."""
         result = []
         left = online
@@ -252,16 +218,16 @@ class _Reader:
                     continue
                 shared = read_set(self.tree, f"{base}/{name}", "shared_cpu_list", "shared_cpu_map")
                 cpus = (shared or 0) & online | 1 << cpu
-                size = read_or_none(self.tree, f"{base}/{name}/size")
-                result.append(Cache(cpus, size_bytes(size) if size else None, read_int(self.tree, f"{base}/{name}/id")))
+                size = size_bytes(read_or_none(self.tree, f"{base}/{name}/size") or "") or None
+                result.append(L3Cache(read_int(self.tree, f"{base}/{name}/id"), cpus, size))
                 left &= ~cpus
         return tuple(result)
 
-    def cpu_kinds(self, online: int, cores: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    def cpu_kinds(self, online: int, cores: Iterable[int]) -> tuple[CPUKind, ...]:
         """Rule 2.11: kinds of cores, or nothing where all are alike."""
         intel = [(name, (self._set(f"sys/devices/cpu_{name}/cpus") or 0) & online) for name in ("core", "atom")]
         if all(cpus for _, cpus in intel):
-            return (("performance", intel[0][1]), ("efficiency", intel[1][1]))
+            return CPUKind("performance", intel[0][1]), CPUKind("efficiency", intel[1][1])
         for label, name in (("capacity", "cpu_capacity"), ("base frequency", "cpufreq/base_frequency")):
             groups: dict[int, int] = {}
             for core in cores:
@@ -271,13 +237,13 @@ class _Reader:
                     break
                 groups[value] = groups.get(value, 0) | core
             if len(groups) > 1:
-                return tuple((f"{label} {value}", cpus) for value, cpus in sorted(groups.items()))
+                return tuple(CPUKind(f"{label} {value}", cpus) for value, cpus in sorted(groups.items()))
         return ()
 
-    def distances(self, nodes: tuple[HardwareNode, ...]) -> tuple[tuple[int, ...], ...] | None:
+    def with_distances(self, nodes: tuple[HardwareNode, ...]) -> tuple[HardwareNode, ...]:
         """Rules 2.6, 2.7: rows whose columns can be told; the columns are the online nodes, ascending."""
         if not nodes:
-            return None
+            return nodes
         columns = self._set(f"{NODES}/online")
         numbers = [node.id for node in nodes]
         rows = []
@@ -288,24 +254,24 @@ class _Reader:
             except ValueError:
                 row = None
             if row is None:
-                return None
+                return nodes
             where = numbers if len(row) == len(numbers) else list(ids(columns or 0))
             if len(row) != len(where) or not set(numbers) <= set(where):
                 self._guess(
                     "distances-unusable",
                     f"node {number} has a row of {len(row)} distances, which match no list of NUMA nodes: skipped",
                 )
-                return None
+                return nodes
             rows.append(tuple(row[where.index(other)] for other in numbers))
-        return tuple(rows)
+        return tuple(node._replace(distances=row) for node, row in zip(nodes, rows, strict=True))
 
     def memory(self) -> int | None:
         """Machine memory in bytes: /proc/meminfo, else what the running system says of itself."""
         total = self._mem_total("proc/meminfo")
         return running.memory() if total is None and self.tree.live else total
 
-    def hugepages(self, path: str) -> dict[int, int] | None:
-        """Page size in kB -> pages; None without such a directory."""
+    def hugepages(self, path: str) -> dict[str, int] | None:
+        """Page size -> bytes; None without such a directory."""
         names = names_or_none(self.tree, path)
         if names is None:
             return None
@@ -315,7 +281,7 @@ class _Reader:
             count = read_int(self.tree, f"{path}/{name}/nr_hugepages")
             if size.isascii() and size.isdecimal() and len(size) < 16 and count is not None:
                 result[int(size)] = count
-        return dict(sorted(result.items()))
+        return pages(result)
 
     def _guess(self, code: str, message: str) -> None:
         self.guesses.append(Notice(code, message))

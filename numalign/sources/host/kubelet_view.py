@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from numalign.model.cpuset import from_ids, ids
 from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.model.resources import page_size
-from numalign.sources.host.text import cpu_list, cpu_map, numbered, page_name
+from numalign.sources.host.text import cpu_list, cpu_map, numbered, pages
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
@@ -47,8 +47,8 @@ class Node(NamedTuple):
     id: int
     cores: tuple[Core, ...]
     memory: int = 0
-    hugepages: Mapping[int, int] = {}
-    """Page size in kB -> pages."""
+    hugepages: Mapping[str, int] = {}
+    """Page size (`2Mi`) -> bytes."""
     distances: tuple[int, ...] | None = None
 
 
@@ -59,7 +59,6 @@ class KubeletView(NamedTuple):
     num_cpus: int
     num_sockets: int
     memory: int | None
-    hugepages: Mapping[int, int]
     skipped: tuple[int, ...] = ()
     """CPUs left out because `core_id` or `physical_package_id` is missing (rule 1.5)."""
     pseudo_nodes: bool = False
@@ -106,12 +105,12 @@ class _Walk:
         if not node_ids:
             num_cpus = len(numbered(self._names(CPUS), "cpu"))
         meminfo = self._optional("proc/meminfo")
+        self._hugepages(HUGEPAGES)  # only to fail where the kubelet does
         return KubeletView(
             nodes=tuple(nodes),
             num_cpus=num_cpus,
             num_sockets=self._sockets(nodes),
             memory=None if meminfo is None else _memory(meminfo, "/proc/meminfo"),
-            hugepages=self._hugepages(HUGEPAGES),
             skipped=tuple(sorted(self.skipped)),
             pseudo_nodes=not node_ids,
             cache_gaps=tuple(self.cache_gaps),
@@ -186,15 +185,15 @@ class _Walk:
                 result.append(number)
         return tuple(result)
 
-    def _hugepages(self, path: str) -> dict[int, int]:
-        """Rule 1.9: page size in kB -> `nr_hugepages`."""
+    def _hugepages(self, path: str) -> dict[str, int]:
+        """Rule 1.9: page size -> bytes, by `nr_hugepages`."""
         result = {}
         for name in self._names(path):
             size = page_size(name).removesuffix("kB")
             if not (size.isascii() and size.isdecimal() and len(size) < 16):
                 raise KubeletError(f"/{path}/{name}: expected hugepages-<size>kB")
             result[int(size)] = self._required(f"{path}/{name}/nr_hugepages")
-        return result
+        return pages(result)
 
     def _distances(self, path: str) -> tuple[int, ...] | None:
         """Rule 1.10: an array by position."""
@@ -264,8 +263,7 @@ def to_machine(view: KubeletView, name: str) -> Machine:
             if core.uncore:
                 # The CPU manager looks at the first cache only (rule 1.12).
                 caches[core.uncore[0]] = caches.get(core.uncore[0], 0) | members
-        pages = {page_name(kb): kb * 1024 * count for kb, count in sorted(node.hugepages.items())}
-        nodes.append(NUMANode(id=node.id, cpus=cpus, memory=node.memory, hugepages=pages, distances=node.distances))
+        nodes.append(NUMANode(node.id, cpus, node.memory, node.hugepages, node.distances))
     return Machine(
         name=name,
         numa_nodes=tuple(nodes),

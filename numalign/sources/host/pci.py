@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from numalign.errors import Notice
+from numalign.model.hardware import PCIFunction
 from numalign.model.words import few_of
 from numalign.sources.host.text import names_or_none, read_int, read_or_none
 from numalign.sources.tree.folder import Tree
@@ -21,64 +22,10 @@ _CLASSES = ("net", "infiniband", "nvme", "drm", "ve", "mic")
 """Kinds of names, in the order in which they are told."""
 
 
-class PCIDevice(NamedTuple):
-    """One PCI function."""
-
-    address: str
-    """`dddd:bb:dd.f`; the domain may have more than four digits."""
-    class_id: str | None = None
-    """The first four hex digits; None: the tree does not tell, the device is incomplete."""
-    vendor: str | None = None
-    device: str | None = None
-    numa_node: int | None = None
-    """-1: the firmware did not say (`device_rules` decides what becomes of it). None: not known at all (rule 3.2)."""
-    driver: str | None = None
-    names: tuple[str, ...] = ()
-    """Names the operating system gives it: `eth0`, `mlx5_0`, `nvme0`, `card0`."""
-    infiniband: tuple[str, ...] = ()
-    """Those of `names` that are RDMA devices."""
-    path: tuple[str, ...] = ()
-    """The bridges above it, root complex (`pci0000:00`) first."""
-    total_vfs: int | None = None
-    num_vfs: int | None = None
-    vfs: tuple[str, ...] = ()
-    """Addresses of its virtual functions."""
-    pf: str | None = None
-    """Address of the physical function it belongs to."""
-
-    @property
-    def function(self) -> str:
-        """`vf` a virtual function, `pf` a physical one with virtual ones enabled, else `plain` (rule 3.5)."""
-        if self.pf is not None:
-            return "vf"
-        return "pf" if self.vfs or self.num_vfs else "plain"
-
-    @property
-    def root_port(self) -> str | None:
-        """The bridge nearest to the CPU; None where the device sits on the root complex itself."""
-        return self.path[1] if len(self.path) > 1 else None
-
-    @property
-    def switch(self) -> str | None:
-        """The upstream port of the nearest PCIe switch above it.
-
-        A switch shows as two bridges below the root port: its upstream port and one downstream port a device.
-        """
-        return self.path[-2] if len(self.path) > 3 else None
-
-    @property
-    def outer_switch(self) -> str | None:
-        """The upstream port of the outermost switch, where it is not the nearest.
-
-        An accelerator card may bring a switch of its own, and boards put one behind another.
-        """
-        return self.path[2] if len(self.path) > 4 and self.path[2] != self.switch else None
-
-
 class FoundPCI(NamedTuple):
     """The PCI functions of a tree."""
 
-    devices: tuple[PCIDevice, ...]
+    devices: tuple[PCIFunction, ...]
     """By address."""
     notices: tuple[Notice, ...]
     """What may not be read."""
@@ -129,11 +76,27 @@ def order(address: str) -> tuple[int, ...]:
     return tuple(int(part, 16) for part in re.split("[:.]", address))
 
 
-def _device(tree: Tree, address: str, class_names: Mapping[str, set[str]]) -> PCIDevice:
+def placed(function: PCIFunction, above: Sequence[str]) -> PCIFunction:
+    """Say what a function hangs on; `above` are the bridges above it, root complex (`pci0000:00`) first.
+
+    A switch shows as two bridges below the root port: its upstream port and one downstream port a device. An
+    accelerator card may bring a switch of its own, and boards put one behind another.
+    """
+    switch = above[-2] if len(above) > 3 else None
+    return function._replace(
+        root=above[0] if above else None,
+        root_port=above[1] if len(above) > 1 else None,
+        switch=switch,
+        outer_switch=above[2] if len(above) > 4 and above[2] != switch else None,
+    )
+
+
+def _device(tree: Tree, address: str, class_names: Mapping[str, set[str]]) -> PCIFunction:
     files = _Files(tree, tree.resolve(f"{DEVICES}/{address}"))
     names = _names(files, class_names)
     class_id = files.hexadecimal("class")
-    return PCIDevice(
+    above = [part for part in files.place.split("/")[2:-1] if part.startswith("pci") or ADDRESS.fullmatch(part)]
+    found = PCIFunction(
         address=address,
         class_id=class_id[:4] if class_id else None,
         vendor=files.hexadecimal("vendor"),
@@ -141,13 +104,13 @@ def _device(tree: Tree, address: str, class_names: Mapping[str, set[str]]) -> PC
         numa_node=files.number("numa_node"),
         driver=files.linked("driver"),
         names=tuple(name for found in names.values() for name in found),
-        infiniband=tuple(names.get("infiniband", ())),
-        path=tuple(part for part in files.place.split("/")[2:-1] if part.startswith("pci") or ADDRESS.fullmatch(part)),
+        rdma=bool(names.get("infiniband")),
         total_vfs=files.number("sriov_totalvfs"),
         num_vfs=files.number("sriov_numvfs"),
-        vfs=files.virtual_functions(),
-        pf=files.linked("physfn"),
+        virtual_functions=files.virtual_functions(),
+        physical_function=files.linked("physfn"),
     )
+    return placed(found, above)
 
 
 class _Files:

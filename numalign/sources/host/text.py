@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from numalign.model.cpuset import MAX_ID
 from numalign.sources.tree.folder import Tree
@@ -68,6 +69,11 @@ def page_name(kilobytes: int) -> str:
         if kilobytes >= factor and kilobytes % factor == 0:
             return f"{kilobytes // factor}{unit}"
     return f"{kilobytes}Ki"
+
+
+def pages(counts: Mapping[int, int]) -> dict[str, int]:
+    """Turn page sizes in kB with numbers of pages into names with bytes, the smallest first."""
+    return {page_name(size): size * 1024 * count for size, count in sorted(counts.items())}
 
 
 def read_or_none(tree: Tree, path: str) -> str | None:

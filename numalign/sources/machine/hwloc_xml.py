@@ -12,14 +12,15 @@ from collections.abc import Iterator
 
 from numalign.errors import InputError, Notice
 from numalign.model.cpuset import MAX_ID, ids, union
-from numalign.model.hardware import NOTHING_KNOWN
+from numalign.model.hardware import NOTHING_KNOWN, HardwareNode, L3Cache, Package, PCIFunction
 from numalign.model.machine import Machine
 from numalign.model.words import few_of
-from numalign.sources.host import device_rules
 from numalign.sources.host.contrast import hardware_of
-from numalign.sources.host.hardware import Cache, Hardware, HardwareNode
+from numalign.sources.host.device_rules import named
+from numalign.sources.host.hardware import Hardware
 from numalign.sources.host.kubelet_view import Core, KubeletView, Node, to_machine
-from numalign.sources.host.pci import ADDRESS, PCIDevice, order
+from numalign.sources.host.pci import ADDRESS, order, placed
+from numalign.sources.host.text import pages
 from numalign.sources.machine.hwloc_document import MAX_BYTES, Document, Object, read_number
 
 MAX_WORDS = 1 << 9
@@ -60,14 +61,14 @@ class _Reading:
         self.cores: list[tuple[int, int, int]] = []
         """(core id, package id, CPUs)"""
         self.dies: list[int] = []
-        self.l3: list[Cache] = []
+        self.l3: list[L3Cache] = []
         self.unnamed_caches = 0
         self.nodes: list[tuple[int, int, Object]] = []
         """(id, CPUs of its locality, object)"""
         self.ids: set[int] = set()
         """The ids of the nodes."""
         self.pus = 0
-        self.pci: list[tuple[PCIDevice, int]] = []
+        self.pci: list[tuple[PCIFunction, int]] = []
         """(device, CPUs of its place)"""
         self._walk(root)
         if self.distances.keys() != self.ids:
@@ -79,29 +80,19 @@ class _Reading:
         if not self.online:
             raise InputError('has no processing units (<object type="PU">)', self.where)
         members = self._membership()
-        nodes = []
-        for number, _, item in sorted(self.nodes, key=lambda node: f"node{node[0]}"):
-            nodes.append(
-                Node(
-                    id=number,
-                    cores=self._cores(members[number]),
-                    memory=self._number(item, "local_memory"),
-                    hugepages=_hugepages(item),
-                    distances=self.distances.get(number),
-                )
+        nodes = [
+            Node(
+                id=number,
+                cores=self._cores(members[number]),
+                memory=self._number(item, "local_memory"),
+                hugepages=_hugepages(item),
+                distances=self.distances.get(number),
             )
-        view = KubeletView(
-            nodes=tuple(nodes),
-            num_cpus=self.online.bit_count(),
-            num_sockets=len(self.packages),
-            memory=None,
-            hugepages={},
-        )
-        machine = to_machine(view, name)
+            for number, _, item in sorted(self.nodes, key=lambda node: f"node{node[0]}")
+        ]
+        machine = to_machine(KubeletView(tuple(nodes), self.online.bit_count(), len(self.packages), memory=None), name)
         hardware = self._hardware(members)
-        devices = [device for device in hardware.pci if device.class_id and not device.class_id.startswith("06")]
-        if devices:
-            machine = machine._replace(devices=device_rules.name_devices(devices, device_rules.load_rules()))
+        machine = machine._replace(devices=named(hardware.pci))
         section = hardware_of(hardware, machine)
         return machine._replace(hardware=None if section == NOTHING_KNOWN else section)
 
@@ -136,7 +127,7 @@ class _Reading:
                     self.pus |= cpus
                 case "L3Cache":
                     size = self._number(item, "cache_size")
-                    self.l3.append(Cache(cpus, size or None, None if number < 0 else number))
+                    self.l3.append(L3Cache(None if number < 0 else number, cpus, size or None))
                 case "NUMANode":
                     self._node(number, cpus, item)
                 case "Bridge" | "PCIDev":
@@ -189,33 +180,29 @@ class _Reading:
         return tuple(cache.id for cache in found if cache.id is not None)[:1]
 
     def _hardware(self, members: dict[int, int]) -> Hardware:
-        by_id = sorted(self.nodes, key=lambda node: node[0])
-        rows = tuple(self.distances[number] for number, _, _ in by_id) if self.distances else None
         places = {cpus: number for number, cpus in members.items() if cpus}
         pci = [
             device._replace(numa_node=places[cpus]) if cpus in places and len(places) > 1 else device
             for device, cpus in self.pci
         ]
-        packages = tuple((None if number < 0 else number, cpus) for number, cpus in self.packages)
+        packages = tuple(Package(None if number < 0 else number, cpus) for number, cpus in self.packages)
         return Hardware(
             online=self.online,
             offline=self.complete & ~self.online,
-            packages=packages or ((None, self.online),),
+            packages=packages or (Package(None, self.online),),
             cores=tuple(cpus for _, _, cpus in self.cores),
             dies=tuple(self.dies) if set(self.dies) != {cpus for _, cpus in packages} else (),
             l3=tuple(self.l3),
-            numa_directory=True,
             nodes=tuple(
                 HardwareNode(
                     id=number,
                     cpus=members[number],
                     memory=self._number(item, "local_memory"),
                     hugepages=_hugepages(item),
-                    listed=members[number],
+                    distances=self.distances.get(number),
                 )
-                for number, _, item in by_id
+                for number, _, item in sorted(self.nodes, key=lambda node: node[0])
             ),
-            distances=rows,
             model=self.model,
             pci=tuple(sorted(pci, key=lambda device: order(device.address))),
         )
@@ -228,18 +215,15 @@ class _Reading:
             return (*path, f"pci{buses[1]}:{buses[2]}") if buses else path
         kind = _PCI_TYPE.match(item.attributes.get("pci_type", ""))
         systems = [child for child in item.children if child.kind == "OSDev"]
-        device = PCIDevice(
+        device = PCIFunction(
             address=address,
             class_id=kind[1] if kind else None,
             vendor=kind[2] if kind else None,
             device=kind[3] if kind else None,
             names=tuple(child.attributes.get("name", "") for child in systems),
-            infiniband=tuple(
-                child.attributes.get("name", "") for child in systems if child.attributes.get("osdev_type") == "3"
-            ),
-            path=path,
+            rdma=any(child.attributes.get("osdev_type") == "3" for child in systems),
         )
-        self.pci.append((device, cpus))
+        self.pci.append((placed(device, path), cpus))
         return (*path, address)
 
     def _index(self, item: Object) -> int:
@@ -276,7 +260,6 @@ class _Reading:
         return result
 
 
-def _hugepages(item: Object) -> dict[int, int]:
-    """Page size in kB -> count; the smallest size is the base page."""
-    sizes = sorted(item.pages)[1:]
-    return {size // 1024: item.pages[size] for size in sizes}
+def _hugepages(item: Object) -> dict[str, int]:
+    """Page size -> bytes; the smallest size is the base page."""
+    return pages({size // 1024: item.pages[size] for size in sorted(item.pages)[1:]})

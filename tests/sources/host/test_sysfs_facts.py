@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from numalign.model.cpuset import format_set, ids
-from numalign.sources.host.pci import PCIDevice
+from numalign.model.hardware import PCIFunction
 from tests.sources.host import snapshots
 
 
@@ -58,7 +58,7 @@ def test_the_machine_is_what_the_kubelet_lists(snapshot: tuple[str, Path], kubel
         {
             "id": node["id"],
             "memory": node["memory"],
-            "hugepages": {_page(size): int(size) * 1024 * count for size, count in node["hugepages"].items()},
+            "hugepages": _bytes(node["hugepages"]),
             "distances": node["distances"],
             "cores": {sum(1 << cpu for cpu in threads) for _, _, threads, _ in node["cores"]},
         }
@@ -98,17 +98,16 @@ def test_the_hardware_is_what_the_tools_agree_on(snapshot: tuple[str, Path], fac
     got = {
         "online_cpus": format_set(hardware.online),
         "offline_cpus": format_set(hardware.offline),
-        "numa_directory": hardware.numa_directory,
         "numa_nodes": [
-            {"id": n.id, "cpus": format_set(n.cpus), "memory_bytes": n.memory, "hugepages": _counts(n.hugepages)}
+            {"id": n.id, "cpus": format_set(n.cpus), "memory_bytes": n.memory, "hugepages": n.hugepages}
             for n in hardware.nodes
         ],
-        "distances": hardware.distances and [list(row) for row in hardware.distances],
+        "distances": [list(n.distances) for n in hardware.nodes if n.distances is not None] or None,
         "packages": [format_set(cpus) for _, cpus in hardware.packages],
         "cores": [format_set(cpus) for cpus in hardware.cores],
         "l3": [format_set(cache.cpus) for cache in hardware.l3] or None,
         "memory_total_bytes": hardware.memory,
-        "hugepages_total": _counts(hardware.hugepages) or None,
+        "hugepages_total": hardware.hugepages or None,
     }
     if "dies" in facts:
         got["dies"] = [format_set(cpus) for cpus in hardware.dies]
@@ -118,8 +117,10 @@ def test_the_hardware_is_what_the_tools_agree_on(snapshot: tuple[str, Path], fac
         got["cpu_kinds"] = sorted(format_set(cpus) for _, cpus in hardware.cpu_kinds)
     expected = {key: facts[key] for key in got}
     expected["numa_nodes"] = [
-        {key: node[key] for key in ("id", "cpus", "memory_bytes", "hugepages")} for node in facts["numa_nodes"]
+        {**{key: node[key] for key in ("id", "cpus", "memory_bytes")}, "hugepages": _bytes(node["hugepages"])}
+        for node in facts["numa_nodes"]
     ]
+    expected["hugepages_total"] = _bytes(facts["hugepages_total"])
     expected["distances"] = facts["distances"] and facts["distances"]["matrix"]
     if "cpu_kinds" in facts:
         expected["cpu_kinds"] = sorted(kind["cpus"] for kind in facts["cpu_kinds"])
@@ -157,7 +158,7 @@ def test_what_confines_the_process_is_told_apart(snapshot: tuple[str, Path], fac
         assert facts["allowed"]["numa_nodes"] == format_set(allowed.numa_nodes or 0)
 
 
-def _function(device: PCIDevice) -> dict[str, Any]:
+def _function(device: PCIFunction) -> dict[str, Any]:
     data = {
         "address": device.address,
         "class": device.class_id,
@@ -165,14 +166,14 @@ def _function(device: PCIDevice) -> dict[str, Any]:
         "device": device.device,
         "numa_node": None if device.numa_node == -1 else device.numa_node,
         "driver": device.driver,
-        "physfn": device.pf,
-        "virtfns": list(device.vfs) or None,
+        "physfn": device.physical_function,
+        "virtfns": list(device.virtual_functions) or None,
     }
     return {key: value for key, value in data.items() if value is not None}
 
 
-def _counts(pages: Any) -> dict[str, int] | None:
-    return None if pages is None else {str(size): count for size, count in pages.items()}
+def _bytes(pages: dict[str, int] | None) -> dict[str, int] | None:
+    return None if pages is None else {_page(size): int(size) * 1024 * count for size, count in pages.items()}
 
 
 def _page(kilobytes: str) -> str:
