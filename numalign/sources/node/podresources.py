@@ -6,14 +6,19 @@ as numbers, node 0 as `{}`, one document or several, the pods bare or wrapped. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from numalign.errors import InputError
+from numalign.model.document import Form, as_dict, maybe, read, record
+from numalign.model.document.values import list_of
+from numalign.model.path import FieldError, dotted, unfit
 from numalign.sources.text.json import read_json
 from numalign.values import NamedTuple
 
 Nodes: TypeAlias = tuple[int, ...]
+Block: TypeAlias = tuple[str, int, Nodes]
+"""Of memory: type, bytes, NUMA nodes."""
 
 
 class ClaimedDevice(NamedTuple):
@@ -34,8 +39,7 @@ class ContainerResources(NamedTuple):
     name: str
     cpus: frozenset[int]
     """Exclusive CPUs; empty: it runs in the shared pool."""
-    memory: tuple[tuple[str, int, Nodes], ...]
-    """(type, bytes, NUMA nodes) of each block."""
+    memory: tuple[Block, ...]
     devices: Mapping[str, Mapping[str, Nodes]]
     """Resource -> device id -> its NUMA nodes; () for none. A device with several stands once (rule 11)."""
     claimed: tuple[ClaimedDevice, ...] = ()
@@ -53,7 +57,7 @@ class PodHoldings(NamedTuple):
     containers: tuple[ContainerResources, ...]
     cpus: frozenset[int] = frozenset()
     """CPUs of the pod as a whole (1.37); those of its containers are among them (16c)."""
-    memory: tuple[tuple[str, int, Nodes], ...] = ()
+    memory: tuple[Block, ...] = ()
     """Memory of the pod as a whole, likewise."""
 
     @property
@@ -72,7 +76,7 @@ class Allocatable(NamedTuple):
     """What the node could give out: a capacity, not what is free (rule 13)."""
 
     cpus: frozenset[int]
-    memory: tuple[tuple[str, int, Nodes], ...]
+    memory: tuple[Block, ...]
     devices: Mapping[str, Mapping[str, Nodes]]
 
 
@@ -100,7 +104,10 @@ def read_podresources(text: str, name: str) -> PodResources:
     """
     found = NOTHING
     for document in read_json(text, name):
-        found = _merged(found, _answer(document.data, f"{name}:{document.line}"))
+        pods, allocatable = answer_of(document.data, f"{name}:{document.line}")
+        found = PodResources(
+            found.pods if pods is None else pods, found.allocatable if allocatable is None else allocatable
+        )
     if found == NOTHING:
         raise InputError(
             "is not an answer of the PodResources API: expected pod_resources, or cpu_ids and devices", name
@@ -114,147 +121,132 @@ def is_answer(data: object) -> bool:
         return bool(data) and all(isinstance(one, dict) and "containers" in one and "kind" not in one for one in data)
     if not isinstance(data, dict) or "kind" in data:
         return False
-    keys = {_plain_key(key) for key in data}
-    return bool(keys & {"podresources", "allocatable", "allocatableresources", "cpuids"}) or (
-        "devices" in keys and keys <= {"devices", "memory", "cpuids"}
+    keys = set(map(_name, data))
+    return bool(keys & {"pod_resources", "allocatable", "allocatable_resources", "cpu_ids"}) or (
+        "devices" in keys and keys <= {"devices", "memory"}
     )
 
 
-def _merged(one: PodResources, other: PodResources) -> PodResources:
-    return PodResources(
-        one.pods if other.pods is None else other.pods,
-        one.allocatable if other.allocatable is None else other.allocatable,
-    )
+def answer_of(data: object, where: str) -> PodResources:
+    """Read one document: `List`, `GetAllocatableResources`, both under one roof, or a bare list of pods.
 
-
-def _answer(data: object, where: str) -> PodResources:
-    """Read one document: `List`, `GetAllocatableResources`, both under one roof, or a bare list of pods."""
-    if isinstance(data, list):
-        return PodResources(tuple([_pod(one, f"{where}: [{index}]") for index, one in enumerate(data)]), None)
-    if not is_answer(data) or not isinstance(data, dict):
+    Raises:
+        InputError: it is none of these; `where` has the field.
+    """
+    if not isinstance(data, list) and not is_answer(data):
         raise InputError("is not an answer of the PodResources API", where)
-    fields = _fields(data)
-    pods = fields.get("podresources")
-    inner = fields.get("allocatableresources", fields.get("allocatable"))
-    allocatable = inner if isinstance(inner, dict) else data if {"cpuids", "devices"} & set(fields) else None
-    return PodResources(
-        tuple([_pod(one, f"{where}: pod_resources[{index}]") for index, one in enumerate(_list(pods, where))])
-        if "podresources" in fields
-        else None,
-        None if allocatable is None else _allocatable(allocatable, where),
-    )
+    spelt = _spelt(data)
+    fields = spelt if isinstance(spelt, dict) else {"pod_resources": spelt}
+    inner = fields.get("allocatable_resources", fields.get("allocatable"))
+    allocatable = inner if isinstance(inner, dict) else fields if {"cpu_ids", "devices"} & fields.keys() else None
+    try:
+        return PodResources(
+            read(_PODS, fields["pod_resources"] or [], ("pod_resources",)) if "pod_resources" in fields else None,
+            None if allocatable is None else _ALLOCATABLE.read(allocatable),
+        )
+    except FieldError as error:
+        raise InputError(error.message, f"{where}: {dotted(error.path)}") from None
 
 
-def _plain_key(key: str) -> str:
-    """`pod_resources`, `podResources` and `PodResources` are one field."""
-    return key.replace("_", "").lower()
+_FIELDS: Final = """
+pod_resources allocatable_resources cpu_ids memory_type size_bytes resource_name device_ids dynamic_resources
+claim_name claim_namespace claim_resources driver_name pool_name device_name share_id
+"""
+_NAMES: Final = {name.replace("_", ""): name for name in _FIELDS.split()}
 
 
-def _fields(data: object) -> dict[str, object]:
-    return {_plain_key(key): value for key, value in data.items()} if isinstance(data, dict) else {}
+def _name(key: str) -> str:
+    """Call a field as the proto does: `podResources` and `PodResources` are `pod_resources`."""
+    plain = key.replace("_", "").lower()
+    return _NAMES.get(plain, plain)
 
 
-def _list(value: object, where: str) -> list[object]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise InputError("expected a list", where)
-    return value
+def _spelt(data: object) -> object:
+    if isinstance(data, dict):
+        return {_name(key): _spelt(value) for key, value in data.items()}
+    return [_spelt(one) for one in data] if isinstance(data, list) else data
 
 
-def _text(fields: Mapping[str, object], key: str, where: str) -> str:
-    value = fields.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{key}: expected a text", where)
-    return value
-
-
-def _number(value: object, where: str) -> int:
-    """Read a number, which may be written as text; left out it is 0."""
+def _number(value: object) -> int:
+    """Read a number, which may be written as text."""
     if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and len(value) < 20:
         return int(value)
-    if value is None:
-        return 0
     if type(value) is not int or value.bit_length() > 64:
-        raise InputError("expected a whole number", where)
+        raise unfit("a whole number", value)
     return value
 
 
-def _numbers(value: object, where: str) -> frozenset[int]:
-    numbers = [_number(one, where) for one in _list(value, where)]
-    if any(not 0 <= number < 1 << 20 for number in numbers):
-        raise InputError("cpu_ids: expected CPU ids", where)
-    return frozenset(numbers)
+def _cpu(value: object) -> int:
+    if not 0 <= _number(value) < 1 << 20:
+        raise unfit("a CPU id", value)
+    return _number(value)
 
 
-def _pod(data: object, where: str) -> PodHoldings:
-    fields = _fields(data)
-    if "containers" not in fields and "name" not in fields:
-        raise InputError("expected a pod with name, namespace and containers", where)
-    containers = _list(fields.get("containers"), where)
-    return PodHoldings(
-        _text(fields, "name", where),
-        _text(fields, "namespace", where),
-        tuple([_container(one, f"{where}.containers[{index}]") for index, one in enumerate(containers)]),
-        _numbers(fields.get("cpuids"), where),
-        _memory(fields.get("memory"), where),
-    )
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise unfit("text", value)
+    return value
 
 
-def _container(data: object, where: str) -> ContainerResources:
-    fields = _fields(data)
-    return ContainerResources(
-        _text(fields, "name", where),
-        _numbers(fields.get("cpuids"), where),
-        _memory(fields.get("memory"), where),
-        _devices(fields.get("devices"), where),
-        tuple(_claimed(fields.get("dynamicresources"), where)),
-    )
+def _block(*, kind: str, size: int | None, size_bytes: int, nodes: Nodes) -> Block:
+    return kind, size_bytes if size is None else size, nodes
 
 
-def _allocatable(data: object, where: str) -> Allocatable:
-    fields = _fields(data)
-    return Allocatable(
-        _numbers(fields.get("cpuids"), where),
-        _memory(fields.get("memory"), where),
-        _devices(fields.get("devices"), where),
-    )
-
-
-def _memory(value: object, where: str) -> tuple[tuple[str, int, Nodes], ...]:
-    blocks = []
-    for one in _list(value, where):
-        fields = _fields(one)
-        kind = _text(fields, "memorytype", where)
-        size = _number(fields.get("size", fields.get("sizebytes")), where)
-        blocks.append((kind, size, _nodes(fields.get("topology"), where)))
-    return tuple(blocks)
-
-
-def _nodes(topology: object, where: str) -> Nodes:
-    nodes = _list(_fields(topology).get("nodes"), where)
-    return tuple(sorted({_number(_fields(one).get("id"), where) for one in nodes}))
-
-
-def _devices(value: object, where: str) -> dict[str, dict[str, Nodes]]:
+def _devices(value: object) -> dict[str, dict[str, Nodes]]:
     """Read devices; one that stands there once a node is put together again (rule 11)."""
     found: dict[str, dict[str, Nodes]] = {}
-    for one in _list(value, where):
-        fields = _fields(one)
-        of_resource = found.setdefault(_text(fields, "resourcename", where), {})
-        nodes = _nodes(fields.get("topology"), where)
-        for device in _list(fields.get("deviceids"), where):
-            if not isinstance(device, str):
-                raise InputError("device_ids: expected texts", where)
-            of_resource[device] = tuple(sorted({*of_resource.get(device, ()), *nodes}))
+    for row in _DEVICE_ROWS.read(value):
+        of_resource = found.setdefault(row["resource_name"], {})
+        for device in row["device_ids"]:
+            of_resource[device] = tuple(sorted({*of_resource.get(device, ()), *row["nodes"]}))
     return found
 
 
-def _claimed(value: object, where: str) -> Iterable[ClaimedDevice]:
-    for one in _list(value, where):
-        fields = _fields(one)
-        claim, namespace = _text(fields, "claimname", where), _text(fields, "claimnamespace", where)
-        for resource in _list(fields.get("claimresources"), where):
-            inner = _fields(resource)
-            parts = (_text(inner, key, where) for key in ("drivername", "poolname", "devicename", "shareid"))
-            yield ClaimedDevice(claim, namespace, *parts)
+def _claimed(value: object) -> tuple[ClaimedDevice, ...]:
+    rows = _CLAIM_ROWS.read(value)
+    return tuple([ClaimedDevice(row["claim"], row["namespace"], **one) for row in rows for one in row["resources"]])
+
+
+def _pod(value: object) -> PodHoldings:
+    if not isinstance(value, dict) or not {"containers", "name"} & value.keys():
+        raise unfit("a pod with name, namespace and containers", value)
+    return _POD.read(value)
+
+
+# Fields that are left out are zero, as the protocol has it.
+_TEXT: Final = Form(_text, str, {})
+_NUMBER: Final = Form(_number, str, {})
+_NAMED: Final = maybe("name", _TEXT, "")
+_NODE: Final = record(lambda *, node: node, maybe("id", _NUMBER, 0, to="node"), others=True)
+_TOPOLOGY: Final = record(lambda *, nodes: tuple(sorted({*nodes})), maybe("nodes", list_of(_NODE), ()), others=True)
+_ON: Final = maybe("topology", _TOPOLOGY, (), to="nodes")
+_CPU_IDS: Final = list_of(Form(_cpu, str, {}))
+_CPUS: Final = maybe("cpu_ids", Form(lambda value: frozenset(_CPU_IDS.read(value)), list, {}), frozenset(), to="cpus")
+_SIZES: Final = (maybe("size", _NUMBER), maybe("size_bytes", _NUMBER, 0))
+_BLOCK: Final = record(_block, maybe("memory_type", _TEXT, "", to="kind"), *_SIZES, _ON, others=True)
+_MEMORY: Final = maybe("memory", list_of(_BLOCK), ())
+_DEVICE_ROWS: Final = list_of(
+    record(as_dict, maybe("resource_name", _TEXT, ""), maybe("device_ids", list_of(_TEXT), ()), _ON, others=True)
+)
+_DEVICES: Final = maybe("devices", Form(_devices, dict, {}), {})
+_CLAIM_RESOURCE: Final = record(
+    as_dict,
+    *[maybe(f"{key}_name", _TEXT, "", to=key) for key in ("driver", "pool", "device")],
+    maybe("share_id", _TEXT, "", to="share"),
+    others=True,
+)
+_CLAIM_ROWS: Final = list_of(
+    record(
+        as_dict,
+        maybe("claim_name", _TEXT, "", to="claim"),
+        maybe("claim_namespace", _TEXT, "", to="namespace"),
+        maybe("claim_resources", list_of(_CLAIM_RESOURCE), (), to="resources"),
+        others=True,
+    )
+)
+_CLAIMED: Final = maybe("dynamic_resources", Form(_claimed, list, {}), (), to="claimed")
+_CONTAINER: Final = record(ContainerResources, _NAMED, _CPUS, _MEMORY, _DEVICES, _CLAIMED, others=True)
+_CONTAINERS: Final = maybe("containers", list_of(_CONTAINER), ())
+_POD: Final = record(PodHoldings, _NAMED, maybe("namespace", _TEXT, ""), _CONTAINERS, _CPUS, _MEMORY, others=True)
+_PODS: Final = list_of(Form(_pod, str, {}))
+_ALLOCATABLE: Final = record(Allocatable, _CPUS, _MEMORY, _DEVICES, others=True)

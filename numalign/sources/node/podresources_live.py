@@ -83,13 +83,11 @@ def ask(path: str) -> PodResources:
         InputError: the extra `podresources` is not installed.
         HostError: nobody answers, or what answers is no kubelet.
     """
-    import json
-
-    return podresources.read_podresources(json.dumps(answer(path)), path)
+    return podresources.answer_of(answer(path), path)
 
 
 def answer(path: str) -> dict[str, object]:
-    """Ask a kubelet; the answer is plain data as `podresources.read_podresources` takes it.
+    """Ask a kubelet; the answer is plain data as `podresources.answer_of` takes it.
 
     Raises:
         InputError: the extra `podresources` is not installed.

@@ -162,9 +162,9 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         version=version if isinstance(version, str) else "",
         names={**kubelet_folder.pod_names(tree), **_names(told)},
         containers=_containers(told),
-        podresources=podresources.read_podresources(json.dumps(answer), f"{origin}: podResources")
-        if answer is not None
-        else podresources.NOTHING,
+        podresources=podresources.NOTHING
+        if answer is None
+        else podresources.answer_of(answer, f"{origin}: podResources"),
         notices=(*facts.notices, *odd, *notices),
         unknown=(*facts.unknown, *unknown, *_missing(told)),
     )
@@ -179,7 +179,7 @@ def _of_this_host(origin: str) -> NodeFacts:
     facts = facts._replace(version=facts.version or kubelet_version())
     if answer is None:
         return facts._replace(unknown=(*facts.unknown, f"NUMA nodes of free devices, stopped device plugins ({why})"))
-    return facts._replace(podresources=podresources.read_podresources(json.dumps(answer), f"{origin}/{SOCKET}"))
+    return facts._replace(podresources=podresources.answer_of(answer, f"{origin}/{SOCKET}"))
 
 
 SOCKET = "pod-resources/kubelet.sock"
