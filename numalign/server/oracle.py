@@ -63,13 +63,20 @@ class Oracle:
             self._now = dict(self._start)
             return {"reset": True}
         name = self._node(request.get("node"))
-        result = {
-            "admit": self._admit,
-            "remove": self._remove,
-            "start": self._started,
-            "reset": self._reset,
-        }[actions[0]](name, request[actions[0]])
-        return {"node": name, **result, **self._views(name, request)}
+        return {"node": name, **self._acted(actions[0], name, request), **self._views(name, request)}
+
+    def _acted(self, action: str, name: str, request: Data) -> Data:
+        if action == "admit":
+            return self._admit(name, request["admit"])
+        if action == "reset":
+            self._now[name] = self._start[name]
+            return {"reset": True}
+        session = self._now[name]
+        uids = _uids(session, request[action])
+        for uid in uids:
+            session = admission.end(session, uid) if action == "remove" else _started(session, uid)
+        self._now[name] = session
+        return {action: bool(uids)}
 
     def _node(self, name: object) -> str:
         if name is None and len(self._now) == 1:
@@ -98,26 +105,6 @@ class Oracle:
             }
         return {"admit": True, "qos": pod.qos, "containers": list(_containers(outcome))}
 
-    def _remove(self, name: str, pod: object) -> Data:
-        session = self._now[name]
-        uids = _uids(session, pod)
-        for uid in uids:
-            session = admission.end(session, uid)
-        self._now[name] = session
-        return {"remove": bool(uids)}
-
-    def _started(self, name: str, pod: object) -> Data:
-        session = self._now[name]
-        uids = _uids(session, pod)
-        for uid in uids:
-            session = session._replace(state=node.start_containers(session.node, session.state, uid).state)
-        self._now[name] = session
-        return {"start": bool(uids)}
-
-    def _reset(self, name: str, _: object) -> Data:
-        self._now[name] = self._start[name]
-        return {"reset": True}
-
     def _views(self, name: str, request: Data) -> Data:
         result: Data = {}
         if request.get("nrt"):
@@ -130,6 +117,10 @@ class Oracle:
 def _uids(session: Session, pod: object) -> list[str]:
     """Find the pods that `NAME`, `NAMESPACE/NAME` or a UID means."""
     return [one.uid for one in session.pods if pod in (one.name, one.full_name, one.uid)]
+
+
+def _started(session: Session, uid: str) -> Session:
+    return session._replace(state=node.start_containers(session.node, session.state, uid).state)
 
 
 def _containers(outcome: Outcome) -> Iterator[Data]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 from numalign.model.apiserver import amount
@@ -195,7 +195,7 @@ class Problem(NamedTuple):
 def misfits(value: object, schema: Schema = POD, path: str = "") -> Iterator[Problem]:
     """Yield the fields of the wrong type, in the manifest's order."""
     if isinstance(schema, str):
-        wrong = _MISFITS[schema](value)
+        wrong = _misfit(value, schema)
         if wrong:
             yield Problem(path, wrong)
     elif isinstance(schema, ListOf):
@@ -241,20 +241,16 @@ _VARIABLE: Final = r"\$\{?([A-Za-z_]\w*)[^}]*\}?|([A-Z][A-Z0-9]*_[A-Z0-9_]+)"
 """A variable of a shell or of a template; a name in capitals, such as NUM_NODES, is one, too."""
 
 
-def _no_text(value: object) -> str:
-    return "" if isinstance(value, str) else f"expected a text, got {shown(value)}"
+_LEAVES: Final = {"text": (str, "a text"), "flag": (bool, "true or false"), "number": (int, "a whole number")}
 
 
-def _no_flag(value: object) -> str:
-    return "" if isinstance(value, bool) else f"expected true or false, got {shown(value)}"
-
-
-def _no_whole_number(value: object) -> str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return "" if whole else f"expected a whole number, got {shown(value)}{unexpanded(value)}"
-
-
-def _no_quantity(value: object) -> str:
+def _misfit(value: object, leaf: Leaf) -> str:
+    """Say what is wrong with a value; empty: nothing."""
+    if leaf != "quantity":
+        kind, wanted = _LEAVES[leaf]
+        if isinstance(value, kind) and isinstance(value, bool) == (leaf == "flag"):
+            return ""
+        return f"expected {wanted}, got {shown(value)}{unexpanded(value) if leaf == 'number' else ''}"
     try:
         amount(value)
     except QuantityError:
@@ -262,14 +258,6 @@ def _no_quantity(value: object) -> str:
     except (TypeError, ValueError):
         return f"expected a quantity, got {shown(value)}"
     return ""
-
-
-_MISFITS: Final[Mapping[str, Callable[[object], str]]] = {
-    "text": _no_text,
-    "flag": _no_flag,
-    "number": _no_whole_number,
-    "quantity": _no_quantity,
-}
 
 
 def unexpanded(value: object) -> str:

@@ -9,14 +9,12 @@ from numalign.model.document import LATER, NAME, AnyForm
 from numalign.version import ADDRESS
 
 
-def schema_address(name: str) -> str:
-    """Tell where an editor finds a schema: at the project's address, or by its path in the package."""
-    return f"{ADDRESS or 'numalign'}/schemas/{name}.schema.json"
-
-
 def schema_line(name: str) -> str:
-    """Write the first line of a file for people to edit: it tells their editor what the file may say."""
-    return f"# yaml-language-server: $schema={schema_address(name)}\n"
+    """Write the first line of a file for people to edit: it tells their editor what the file may say.
+
+    The schema is at the project's address, or named by its path in the package.
+    """
+    return f"# yaml-language-server: $schema={ADDRESS or 'numalign'}/schemas/{name}.schema.json\n"
 
 
 def schema(form: AnyForm, name: str, title: str, says: str) -> dict[str, object]:

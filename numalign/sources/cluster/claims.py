@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import BinaryIO, Final, TypeVar
+from typing import Final, TypeVar
 
 from numalign.dra import reading
 from numalign.dra.values import ClaimObjects, DeviceClass, Node, Placed, Slice, TaintRule
@@ -14,7 +14,7 @@ from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json,
 from numalign.sources.pods.files import documents_of, readable_documents
 from numalign.sources.pods.pod_objects import Carrier, Thing, carriers_of, things_of
 from numalign.sources.text import Found, inside, mapping
-from numalign.sources.text.yaml import MAX_INPUT, STDIN, Document, FilePath, iter_documents
+from numalign.sources.text.yaml import MAX_INPUT, Document, FilePath, iter_documents, shown_name
 from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
 
@@ -211,25 +211,22 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
         raise InputError(
             "standard input is read once; fix: name a file for the slices, or for the pods and claims", "--slices -"
         )
-    shown = STDIN if str(name) == "-" else str(name)
+    shown = shown_name(name)
     if os.path.isdir(name):
         found = objects_of(documents_of(name))
     else:
         with opened(name, shown) as file:
-            found = _of_dump(file, shown)
+            head = file.read(HEAD_BYTES)
+            if is_json(head):
+                found = objects_of(_Item(shown, one) for one in items(Rejoined(head, file), shown))
+            else:
+                found = objects_of(iter_documents(head + file.read(MAX_INPUT + 1), shown))
     if not found.slices:
         raise InputError(
             "no ResourceSlice found; fix: kubectl get resourceslices,deviceclasses -A -o json",
             shown,
         )
     return found
-
-
-def _of_dump(file: BinaryIO, name: str) -> ClaimObjects:
-    head = file.read(HEAD_BYTES)
-    if not is_json(head):
-        return objects_of(iter_documents(head + file.read(MAX_INPUT + 1), name))
-    return objects_of(_Item(name, one) for one in items(Rejoined(head, file), name))
 
 
 class _Item(Document):

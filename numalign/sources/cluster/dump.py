@@ -12,7 +12,7 @@ from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, ended, read_node
 from numalign.sources.cluster.stream import HEAD_BYTES, Readable, Rejoined, is_json, items
 from numalign.sources.cluster.topology import CPUTopologyRead
-from numalign.sources.text.yaml import MAX_INPUT, STDIN, FilePath, load_documents
+from numalign.sources.text.yaml import MAX_INPUT, FilePath, load_documents, shown_name
 from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
 
@@ -61,7 +61,7 @@ def read_dump(path: FilePath) -> Dump:
     Raises:
         InputError: it cannot be read, an object is wrong, or there is no object of a cluster in it.
     """
-    name = STDIN if str(path) == "-" else str(path)
+    name = shown_name(path)
     with opened(path, name) as file:
         return read_open(file, name)
 

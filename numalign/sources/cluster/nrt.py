@@ -80,10 +80,6 @@ def _amount(written: object) -> int:
         raise FieldError((), f"expected a quantity, got {shown(written)}") from None
 
 
-def _resource(*, label: str, **amounts: int | None) -> tuple[str, ZoneResource]:
-    return label, ZoneResource(**amounts)
-
-
 def _once(listed: tuple[tuple[str, ZoneResource], ...]) -> Mapping[str, ZoneResource]:
     result: dict[str, ZoneResource] = {}
     for place, (label, resource) in enumerate(listed):
@@ -95,11 +91,9 @@ def _once(listed: tuple[tuple[str, ZoneResource], ...]) -> Mapping[str, ZoneReso
 
 def _pairs(form: AnyForm, wanted: str) -> Form[tuple[tuple[str, Any], ...]]:
     """Describe a list of names with a value each."""
-    return list_of(record(_pair, field("name", text(wanted)), field("value", form), others=True))
-
-
-def _pair(*, name: str, value: object) -> tuple[str, object]:
-    return name, value
+    return list_of(
+        record(lambda *, name, value: (name, value), field("name", text(wanted)), field("value", form), others=True)
+    )
 
 
 _VALUE: Final = name("the attribute's value")
@@ -112,7 +106,7 @@ _ATTRIBUTES: Final = maybe(  # 32: an integer where a text belongs
 )
 _COSTS: Final = _pairs(integer(-(2**31), 2**31, "a distance"), "the name of a zone")
 _RESOURCE: Final = record(
-    _resource,
+    lambda *, label, **amounts: (label, ZoneResource(**amounts)),
     field("name", text("the name of a resource"), to="label"),
     *[maybe(key, Form(_amount, str, {})) for key in ZoneResource._fields],
     others=True,

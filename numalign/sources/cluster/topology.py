@@ -7,7 +7,7 @@ Volcano has Numatopology objects, Koordinator annotations on NodeResourceTopolog
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numalign.model import cpuset
@@ -60,12 +60,8 @@ def machine_of(read: CPUTopologyRead) -> Machine:
         read.name,
         tuple(NUMANode(number, cpus) for number, cpus in sorted(nodes.items())),
         tuple(Unit(number, cpus) for number, cpus in sorted(sockets.items())),
-        tuple(_in_order(cores.values())),
+        tuple(sorted(cores.values(), key=lambda cpus: cpus & -cpus)),
     )
-
-
-def _in_order(sets: Iterable[int]) -> list[int]:
-    return sorted(sets, key=lambda cpus: cpus & -cpus)
 
 
 # Koordinator

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from numalign.errors import InputError
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.apiserver.validation import validate
-from numalign.model.document import Data, Form, Schema, anything, as_dict, choice, field, maybe, record
+from numalign.model.document import Data, anything, as_dict, choice, field, maybe, record
 from numalign.model.document.values import boolean, integer, list_of, number, text, turned
 from numalign.model.path import FieldError, Path, dotted
 from numalign.model.pod import Pod
@@ -134,13 +134,12 @@ def read_arrivals(data: object, folder: str, seed: int | None = None) -> Arrival
     return Arrivals(shapes=tuple(shapes), **{**given, "seed": given["seed"] if seed is None else seed})
 
 
-def _left_to_the_api(schema: Schema) -> Form[object]:
-    """Describe a part of a pod, which is judged as a part of a pod."""
-    return Form(anything.read, anything.write, schema)
-
-
-_QUANTITIES: Final = _left_to_the_api({"type": "object", "additionalProperties": {"type": ["string", "number"]}})
-_WORD: Final = _left_to_the_api({"type": "string"})
+# Parts of a pod are judged as such.
+_QUANTITIES: Final = anything._replace(
+    schema={"type": "object", "additionalProperties": {"type": ["string", "number"]}}
+)
+_WORD: Final = anything._replace(schema={"type": "string"})
+_LABELS: Final = anything._replace(schema={"type": "object", "additionalProperties": _WORD.schema})
 
 
 def _container(*, name: object, requests: object, limits: object, restart: object) -> dict[str, object]:
@@ -162,13 +161,8 @@ _POD: Final = record(
     field("initContainers", _CONTAINERS, None, to="initContainers"),
     field("containers", _CONTAINERS),
     field("overhead", _QUANTITIES, None),
-    field(
-        "nodeSelector",
-        _left_to_the_api({"type": "object", "additionalProperties": _WORD.schema}),
-        None,
-        to="nodeSelector",
-    ),
-    field("priority", _left_to_the_api({"type": "integer"}), None),
+    field("nodeSelector", _LABELS, None, to="nodeSelector"),
+    field("priority", anything._replace(schema={"type": "integer"}), None),
 )
 """A pod in the short form of a trace: amounts stand in the containers themselves."""
 _WHICH: Final = (

@@ -134,9 +134,9 @@ def _found(path: FilePath, pool: str | None) -> Found:
     """Read one file: documents of YAML or JSON, user data, else a command line."""
     from numalign.sources.kubelet import aws, wrappers
     from numalign.sources.kubelet.cluster_api import command_line
-    from numalign.sources.text.yaml import STDIN, load_documents
+    from numalign.sources.text.yaml import load_documents, shown_name
 
-    name = STDIN if str(path) == "-" else str(path)
+    name = shown_name(path)
     with reading(path, name) as file:
         data = file.read(MAX_INPUT + 1)
     text = data[:_MAX_TEXT].decode("utf-8", "replace")

@@ -97,10 +97,6 @@ def _one(read: Callable[[Document], Found]) -> Callable[[Document], Iterable[Fou
     return lambda document: [read(document)]
 
 
-def _configuration(document: Document) -> Found:
-    return below(document, document.data, "")._replace(complete=True)
-
-
 def _profile(document: Document) -> Found:
     """OpenShift's PerformanceProfile, whose operator writes all that is reserved."""
     profile = from_profile(document)
@@ -181,7 +177,7 @@ def _kubeadm_flags(data: Fields) -> dict[str, str]:
 _CAPI: Final = "bootstrap.cluster.x-k8s.io/"
 _CONTROL_PLANE: Final = ("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/")
 _KINDS: Final[Sequence[tuple[str, str, Callable[[Document], Iterable[Found]]]]] = (
-    (KIND, API_VERSION, _one(_configuration)),
+    (KIND, API_VERSION, _one(lambda document: below(document, document.data, "")._replace(complete=True))),
     ("PerformanceProfile", "", _one(_profile)),
     ("KubeletConfig", "machineconfiguration.openshift.io/", _one(_kubelet_config)),
     ("KubeletConfig", "v1alpha1", _one(distributions.talos_document)),

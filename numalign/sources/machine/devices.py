@@ -61,10 +61,6 @@ def _device(*, label: str, numa_nodes: tuple[int, ...] | None, numa_node: int | 
     return Device(label, (numa_node,), not unhealthy)
 
 
-def _parts_of(device: Device) -> Mapping[str, object]:
-    return {"label": device.id, "numa_nodes": device.numa_nodes, "numa_node": None, "unhealthy": not device.healthy}
-
-
 DEVICE: Final = either(
     record(
         _device,
@@ -77,7 +73,12 @@ DEVICE: Final = either(
         ),
         field("numaNode", NODE_ID, None),
         field("unhealthy", boolean, False),
-        parts=_parts_of,
+        parts=lambda device: {
+            **device._asdict(),
+            "label": device.id,
+            "numa_node": None,
+            "unhealthy": not device.healthy,
+        },
         also={"not": {"required": ["numaNode", "numaNodes"]}},
     ),
     turned(name(_DEVICE), lambda label: Device(label, UNSAID), lambda device: device.id),

@@ -360,9 +360,9 @@ def _load_short(spec: str) -> LoadedMachine:
 
 
 def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine:
-    from numalign.sources.text.yaml import STDIN, load_documents
+    from numalign.sources.text.yaml import load_documents, shown_name
 
-    name = STDIN if path == "-" else path
+    name = shown_name(path)
     stem = "machine" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     data = _content(path, name)
     pasted = _pasted(data, name, stem, origin)

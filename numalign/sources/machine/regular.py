@@ -210,14 +210,14 @@ REGULAR: Final = record(
 KEYS: Final = tuple(REGULAR.schema["properties"])
 
 
-def parse_short(text: str) -> dict[str, Any]:
+def parse_short(short: str) -> dict[str, Any]:
     """Read the short form into what `regular:` would hold; without distances it has the usual ones.
 
     Raises:
         FieldError: a part is no `key=value`, or a key is given twice.
     """
     data: dict[str, Any] = {}
-    for part in text.split(","):
+    for part in short.split(","):
         key, equals, given = part.partition("=")
         path = _short_path(key.strip())
         if not equals or not given.strip() or not path:
@@ -230,7 +230,8 @@ def parse_short(text: str) -> dict[str, Any]:
                 raise FieldError((key.strip(),), f"{step} has its own value already")
         if path[-1] in inner:
             raise FieldError((key.strip(),), "duplicate key")
-        inner[path[-1]] = _short_value(given.strip())
+        text = given.strip()
+        inner[path[-1]] = int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else text
     data.setdefault("distances", {})
     return data
 
@@ -244,7 +245,3 @@ def _short_path(key: str) -> list[str]:
         resource, _, last = rest.rpartition(".")
         return [first, resource, last]
     return [first, *rest.split(".")]
-
-
-def _short_value(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else text

@@ -91,13 +91,9 @@ def _set_aside(value: object, label: str, size: int) -> int:
     return given
 
 
-def _sorted_pages(pages: Mapping[str, int]) -> dict[str, int]:
-    return {size: pages[size] for size in sorted(pages, key=lambda label: quantity.parse(label).nano)}
-
-
 hugepages: Final[Form[Mapping[str, int]]] = Form(
     _pages,
-    _sorted_pages,
+    lambda pages: dict(sorted(pages.items(), key=lambda page: quantity.parse(page[0]).nano)),
     {
         NAME: "hugepages",
         "type": "object",

@@ -67,11 +67,7 @@ def folders(tree: Tree, kind: int) -> Iterator[Folder]:
                 container = _CONTAINER.match(name)
                 if container:
                     place = f"{path}/{child}/{name}"
-                    yield Folder(_uid(pod[1]), container[1], place, tuple(_pids(tree, place)))
-
-
-def _uid(text: str) -> str:
-    return text.replace("_", "-")
+                    yield Folder(pod[1].replace("_", "-"), container[1], place, tuple(_pids(tree, place)))
 
 
 def _children(tree: Tree, path: str) -> list[str]:

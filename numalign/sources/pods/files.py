@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from numalign.errors import InputError, Notice, unreadable
-from numalign.sources.text.yaml import STDIN, Document, FilePath, load_file
+from numalign.sources.text.yaml import Document, FilePath, load_file
 from numalign.store.reading import beginning
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -130,10 +130,15 @@ def is_foreign(file: str) -> bool:
     """Tell whether a file's name and text have nothing of a manifest: no usual ending, and not a kind anywhere."""
     if file == "-" or "\0" in file or (file.endswith(SUFFIXES) and not file.endswith(".json")):
         return False
+    return not _has(file, b"kind", otherwise=True)
+
+
+def _has(file: str, sign: bytes, *, otherwise: bool) -> bool:
+    """Tell whether a sign stands in the first part of a file, or what to think of one that cannot be read."""
     try:
-        return b"kind" not in beginning(file, _MAX_LOOK)
+        return sign in beginning(file, _MAX_LOOK)
     except OSError:
-        return False
+        return otherwise
 
 
 def passed_over(error: InputError, file: str) -> Notice | None:
@@ -160,29 +165,17 @@ def kustomized(names: Iterable[FilePath]) -> Iterator[Notice]:
                 break
 
 
-def shown_name(name: FilePath) -> str:
-    """Name an input for people."""
-    return STDIN if str(name) == "-" else str(name)
-
-
 # Templates, of a Helm chart or of Go otherwise
 
 
 def explained(error: InputError, file: str) -> InputError:
     """Say what a file is that could not be read because it is a template of manifests; else give the error back."""
-    if file == "-" or not _is_go_template(file):
+    if file == "-" or not _has(file, b"{{", otherwise=False):
         return error
     chart = _chart_of(file)
     if chart is None:
         return SourceError(f"a Go template, not a manifest ({error.message}); fix: render it first", error.where)
     return SourceError(f"a Helm template, not a manifest; fix: helm template {chart} > FILE", file)
-
-
-def _is_go_template(file: str) -> bool:
-    try:
-        return b"{{" in beginning(file, _MAX_LOOK)
-    except OSError:
-        return False
 
 
 def _chart_of(file: str) -> str | None:

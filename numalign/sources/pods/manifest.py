@@ -16,7 +16,7 @@ from numalign.sources.pods.notes import no_pod_in, notes_of, podless
 from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
 from numalign.sources.pods.shapes import Template
 from numalign.sources.text import EMPTY, elements
-from numalign.sources.text.yaml import Document, FilePath, Place, load_file
+from numalign.sources.text.yaml import Document, FilePath, Place, load_file, shown_name
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def read_pods(
     if needed and not reading.carriers and not reading.finished:
         if reading.broken:
             raise reading.broken[0]
-        raise InputError(no_pod_in(reading.without_pod), ", ".join(map(files.shown_name, names)))
+        raise InputError(no_pod_in(reading.without_pod), ", ".join(map(shown_name, names)))
     taken = _taken(reading, copies, beside) if unique else {}
     _check_roles(copies.by_role, reading.carriers)
     partly = [one for one in reading.carriers if _asked(one, copies) is None and one.template.wanted != 1]

@@ -60,7 +60,10 @@ def templates_of(thing: Fields, kind: str, path: str, others: Callable[[], Itera
         yield from made
         yield from (one for one in others() if one.path not in {each.path for each in made})
     elif group == "kafka.strimzi.io":
-        yield from _kafka(spec, place) if kind == "Kafka" else _set_of_strimzi(spec, place, kind)
+        if kind == "Kafka":
+            yield from _kafka(spec, place)
+        elif kind in _STRIMZI_SETS:
+            yield _by_strimzi(place, "", spec, kind.lower(), kind)
     elif group == "nvidia.com" and kind == "DynamoGraphDeployment" and isinstance(spec.get("services"), Mapping):
         yield from _dynamo(spec["services"], child(place, "services"))
     elif group == "serving.knative.dev":
@@ -108,11 +111,6 @@ def _kafka(spec: Fields, place: str) -> Iterator[Template]:
         if containers:
             paths = [f"{name}.resources".lstrip(".") for name in names]
             yield _made(child(place, field), field.lower(), containers, inside=paths, said=_strimzi("Kafka"))
-
-
-def _set_of_strimzi(spec: Fields, place: str, kind: str) -> Iterator[Template]:
-    if kind in _STRIMZI_SETS:
-        yield _by_strimzi(place, "", spec, kind.lower(), kind)
 
 
 def _by_strimzi(place: str, role: str, part: Fields, name: str, kind: str) -> Template:
@@ -227,26 +225,17 @@ def makes_pods(thing: object) -> bool:
 
     Its operator makes the pods, out of `resources` that stand somewhere in it.
     """
-    if not isinstance(thing, Mapping) or not _is_custom(str(thing.get("apiVersion"))):
+    group = str(inside(thing, "apiVersion")).partition("/")[0]
+    if not isinstance(thing, Mapping) or "." not in group or group.endswith(".k8s.io"):
         return False
     pending: list[tuple[object, int]] = [(thing.get("spec"), 0)]
     while pending:
         value, depth = pending.pop()
         if isinstance(value, Mapping):
-            if any(_is_of_a_container(asked) for asked in _resources(value).values()):
+            asked = [name for amounts in _resources(value).values() for name in amounts]
+            if any(name in ("cpu", "memory") or "/" in str(name) for name in asked):
                 return True
-            inside: Iterable[object] = value.values()
-        else:
-            inside = value if isinstance(value, list) else ()
         if depth < _MAX_DEPTH:
-            pending += [(item, depth + 1) for item in inside]
+            inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+            pending += [(item, depth + 1) for item in inner]
     return False
-
-
-def _is_custom(version: str) -> bool:
-    group = version.partition("/")[0]
-    return "." in group and not group.endswith(".k8s.io")
-
-
-def _is_of_a_container(asked: Fields) -> bool:
-    return any(name in ("cpu", "memory") or "/" in str(name) for name in asked)

@@ -161,18 +161,14 @@ def load_file(path: FilePath, *, last: bool = False) -> list[Document]:
     Raises:
         InputError: it cannot be read, or is not YAML or JSON within the bounds.
     """
-    return list(iter_file(path, last=last))
-
-
-def iter_file(path: FilePath, *, last: bool = False) -> Iterator[Document]:
-    """Read a file, or standard input for `-`, document by document, so that nobody has to hold them all.
-
-    Raises:
-        InputError: it cannot be read, or is not YAML or JSON within the bounds.
-    """
-    name = STDIN if str(path) == "-" else str(path)
+    name = shown_name(path)
     with reading(path, name) as file:
-        return iter_documents(file.read(MAX_INPUT + 1), name, last=last)
+        return load_documents(file.read(MAX_INPUT + 1), name, last=last)
+
+
+def shown_name(path: FilePath) -> str:
+    """Name an input for people."""
+    return STDIN if str(path) == "-" else str(path)
 
 
 def read_one(path: FilePath, form: Form[T]) -> T:
@@ -183,7 +179,7 @@ def read_one(path: FilePath, form: Form[T]) -> T:
     """
     documents = load_file(path)
     if not documents:
-        raise InputError("no document found", STDIN if str(path) == "-" else str(path))
+        raise InputError("no document found", shown_name(path))
     if len(documents) > 1:
         raise documents[1].error("a second document; expected one")
     return documents[0].read(form)

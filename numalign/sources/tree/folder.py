@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from typing import Protocol
 
 from numalign.errors import HostError, InputError
@@ -121,16 +122,11 @@ class FolderTree:
         return os.readlink(place) if stat.S_ISLNK(os.lstat(place).st_mode) else None
 
 
-class _Link(Protocol):
-    def __call__(self, path: str, /) -> str | None:
-        """Return the text of the link at a path without links in its directories; None: there is no link."""
-
-
 class Links:
     """Follows the links of one tree, never out of its root, and with bounded work in all."""
 
-    def __init__(self, link: _Link, name: str) -> None:
-        """Take what reads one link, and what the tree is called."""
+    def __init__(self, link: Callable[[str], str | None], name: str) -> None:
+        """Take what reads the link at a path without links in its directories (None: no link), and the tree's name."""
         self._link = link
         self._name = name
         self._left = MAX_TOTAL_PARTS

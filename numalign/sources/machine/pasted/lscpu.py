@@ -39,7 +39,9 @@ def read_text(text: str, told: Told) -> None:
     told.model = told.model or found.get("Model name")
     told.socket_count, told.threads = counts.get("Socket(s)"), counts.get("Thread(s) per core")
     told.adjacent = False if found.get("Architecture") in (None, "x86_64", "i686") else None
-    _caches(found.get("L3") or found.get("L3 cache") or "", told)
+    # `512 MiB (32 instances)`; older releases say the size of one, without a count.
+    instances = re.search(r"\((\d{1,5}) instance", found.get("L3") or found.get("L3 cache") or "", re.ASCII)
+    told.cache_count = int(instances[1]) if instances else told.cache_count
     if "On-line CPU(s) list" in found:
         told.online = told.cpus("lscpu", found["On-line CPU(s) list"])
     count = counts.get("NUMA node(s)")
@@ -50,12 +52,6 @@ def read_text(text: str, told: Told) -> None:
         raise told.error(f"lscpu is cut off: it lists {listed} NUMA nodes; paste its whole output")
     # Old kernels leave offline CPUs in the lists of nodes (docs/rules/discovery.md 2.3).
     told.say_nodes("lscpu", {node: cpus if told.online is None else cpus & told.online for node, cpus in nodes.items()})
-
-
-def _caches(text: str, told: Told) -> None:
-    """Read `512 MiB (32 instances)`; older releases say the size of one, without a count."""
-    instances = re.search(r"\((\d{1,5}) instance", text, re.ASCII)
-    told.cache_count = int(instances[1]) if instances else told.cache_count
 
 
 def read_json(data: object, told: Told) -> None:
