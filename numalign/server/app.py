@@ -204,7 +204,5 @@ class App(Service):
 
 def _length(scope: Scope) -> int | None:
     """Read Content-Length; None: the body comes in chunks."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value) if value.isdigit() and len(value) < 19 else None
-    return None
+    value = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(value) if value.isdigit() and len(value) < 19 else None

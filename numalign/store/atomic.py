@@ -41,7 +41,7 @@ class _Target(NamedTuple):
     """The file that is there now; None: none."""
 
 
-def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, ...]:
+def write_whole(path: str, write: Callable[[BinaryIO], object]) -> tuple[Notice, ...]:
     """Replace a file, or make a new one, with what `write` puts into the binary file it is given.
 
     Where `path` is a symbolic link, the file it leads to is replaced and the link stays. Mode and access control list
@@ -59,7 +59,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> tuple[Notice, .
 
 @contextmanager
 def writing_whole(
-    path: str, write: Callable[[BinaryIO], None], check: Callable[[], object] = lambda: None
+    path: str, write: Callable[[BinaryIO], object], check: Callable[[], object] = lambda: None
 ) -> Iterator[tuple[Notice, ...]]:
     """Do as `write_whole`, with the last step, by which the file takes its place, at the end of the `with` block.
 

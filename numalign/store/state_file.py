@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from numalign.errors import InputError, Notice
 from numalign.store.atomic import writing_whole
@@ -176,11 +176,7 @@ class OpenState:
         """
         document = {"apiVersion": API_VERSION, "kind": self._kind.name, "version": self._kind.version, **content}
         data = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-
-        def put(file: BinaryIO) -> None:
-            file.write(data)
-
-        return writing_whole(self._path, put, self._check)
+        return writing_whole(self._path, lambda file: file.write(data), self._check)
 
     def _check(self) -> None:
         """Refuse to replace what is not what was read: the lock was removed, or the file replaced by a program."""

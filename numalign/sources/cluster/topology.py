@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from numalign.model import cpuset
@@ -83,7 +84,10 @@ def read_koordinator(thing: Mapping[str, object], path: Path = ()) -> CPUTopolog
     if TOPOLOGY not in annotations:
         return None
     here = (*path, "metadata", "annotations", TOPOLOGY)
-    cpus = read_as(_DETAIL, _decoded(annotations[TOPOLOGY], here), here)
+    detail = _decoded(annotations[TOPOLOGY])
+    if detail is None:
+        raise FieldError(here, "expected JSON")
+    cpus = read_as(_DETAIL, detail, here)
     left_out = ["Koordinator's CPU topology has no memory and no distances"]
     everything = sum(1 << cpu for cpu in {one.cpu for one in cpus})
     return CPUTopologyRead(
@@ -95,11 +99,11 @@ def read_koordinator(thing: Mapping[str, object], path: Path = ()) -> CPUTopolog
     )
 
 
-def _decoded(text: object, path: Path) -> object:
-    try:
-        found: object = json.loads(text if isinstance(text, str) else "")
-    except (ValueError, RecursionError):
-        raise FieldError(path, "expected JSON") from None
+def _decoded(text: object) -> object:
+    """Decode an annotation; None: it is no JSON."""
+    found: object = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text if isinstance(text, str) else "")
     return found
 
 
@@ -117,16 +121,13 @@ _DETAIL: Final = record(lambda *, detail: detail, field("detail", list_of(_CPU, 
 
 def _settings(annotations: Mapping[str, object], left_out: list[str]) -> dict[str, object]:
     """Read the kubelet's CPU policy with its options and reserved CPUs."""
-    try:
-        policy = _decoded(annotations.get(POLICY) or "{}", (POLICY,))
-    except FieldError:
-        policy = None
-    if not isinstance(policy, Mapping) or not isinstance(policy.get("policy"), str):
+    policy = mapping(_decoded(annotations.get(POLICY) or "{}"))
+    if not isinstance(policy.get("policy"), str):
         left_out.append(f"{POLICY} has no policy: cpuManagerPolicy has its default")
         return {}
     settings: dict[str, object] = {"cpuManagerPolicy": policy["policy"]}
-    options, reserved = policy.get("options"), policy.get("reservedCPUs")
-    if isinstance(options, Mapping) and options:
+    options, reserved = mapping(policy, "options"), policy.get("reservedCPUs")
+    if options:
         settings["cpuManagerPolicyOptions"] = {str(key): str(value) for key, value in options.items()}
     if isinstance(reserved, str) and reserved:
         settings["reservedSystemCPUs"] = reserved
@@ -135,10 +136,7 @@ def _settings(annotations: Mapping[str, object], left_out: list[str]) -> dict[st
 
 def _taken(annotations: Mapping[str, object], everything: int, left_out: list[str]) -> int:
     """Add up the CPUs of pinned pods that the machine has."""
-    try:
-        pods = _decoded(annotations.get(ALLOCATIONS) or "[]", (ALLOCATIONS,))
-    except FieldError:
-        pods = None
+    pods = _decoded(annotations.get(ALLOCATIONS) or "[]")
     if not isinstance(pods, list):
         left_out.append(f"{ALLOCATIONS} is not a list: all CPUs count as free")
         return 0

@@ -64,9 +64,10 @@ def is_cgroup_v1(tree: Tree) -> bool:
 
 
 def _cgroups(tree: Tree) -> list[tuple[str, frozenset[str]]]:
-    """Return (folder, controllers) of the cgroups of the process."""
-    mounts = _mounts(tree)
+    """Return (folder, controllers) of the cgroups of the process, in the usual places where /proc does not tell."""
     every = frozenset(("cpuset", "cpu", "memory"))
+    usual = [(frozenset((name,)), f"{UNIFIED}/{name}") for name in ("cpuset", "cpu", "memory")]
+    mounts = _told_mounts(tree) or [(frozenset(("cgroup2",)), UNIFIED), *usual]
     result = []
     for line in (read_or_none(tree, "proc/self/cgroup") or "").splitlines():
         _, names, path = [*line.split(":", 2), "", ""][:3]
@@ -82,14 +83,8 @@ def _cgroups(tree: Tree) -> list[tuple[str, frozenset[str]]]:
     return result
 
 
-def _mounts(tree: Tree) -> list[tuple[frozenset[str], str]]:
-    """Return (what is mounted, where) for cgroup file systems; the usual places where /proc does not tell."""
-    usual = [(frozenset((name,)), f"{UNIFIED}/{name}") for name in ("cpuset", "cpu", "memory")]
-    return _told_mounts(tree) or [(frozenset(("cgroup2",)), UNIFIED), *usual]
-
-
 def _told_mounts(tree: Tree) -> list[tuple[frozenset[str], str]]:
-    """Return what /proc tells of them."""
+    """Return (what is mounted, where) for cgroup file systems, as /proc tells it."""
     result = []
     for line in (read_or_none(tree, "proc/mounts") or "").splitlines():
         words = line.split()

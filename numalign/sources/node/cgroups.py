@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
 from numalign.analysis.verify.observed import hugetlb_stat, numa_stat
 from numalign.model import cpuset
 from numalign.sources.host.confinement import UNIFIED
+from numalign.sources.host.text import names_or_none, read_or_none
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
 
@@ -42,11 +42,8 @@ class Folder(NamedTuple):
 
 def version(tree: Tree) -> int:
     """Tell the version of the control groups; 0: there are none (W-1)."""
-    for path, number in ((f"{UNIFIED}/cgroup.controllers", 2), (f"{ROOT_V1}/cgroup.procs", 1)):
-        with suppress(OSError):
-            tree.read(path)
-            return number
-    return 0
+    files = {2: f"{UNIFIED}/cgroup.controllers", 1: f"{ROOT_V1}/cgroup.procs"}
+    return next((number for number, path in files.items() if read_or_none(tree, path) is not None), 0)
 
 
 def folders(tree: Tree, kind: int) -> Iterator[Folder]:
@@ -72,16 +69,12 @@ def folders(tree: Tree, kind: int) -> Iterator[Folder]:
 
 def _children(tree: Tree, path: str) -> list[str]:
     """List the folders in a folder."""
-    try:
-        return [name for name in tree.names(path) if not _FILES.fullmatch(name)]
-    except OSError:
-        return []
+    return [name for name in names_or_none(tree, path) or () if not _FILES.fullmatch(name)]
 
 
 def _pids(tree: Tree, path: str) -> Iterator[int]:
     """Yield the processes of a group and of all groups below: crun puts them one level deeper."""
-    with suppress(OSError):
-        yield from (int(word) for word in tree.read(f"{path}/cgroup.procs").split() if word.isdecimal())
+    yield from map(int, filter(str.isdecimal, (read_or_none(tree, f"{path}/cgroup.procs") or "").split()))
     for child in _children(tree, path):
         yield from _pids(tree, f"{path}/{child}")
 
@@ -96,16 +89,12 @@ def members(tree: Tree, path: str) -> int | None:
 
 def memory(tree: Tree, folder: str, kind: int) -> Mapping[int, int] | None:
     """Read how much memory of its own a group has on each NUMA node; version 1 does not tell (W-14)."""
-    if kind != 2:
+    told = read_or_none(tree, f"{folder}/memory.numa_stat") if kind == 2 else None
+    if told is None:
         return None
-    try:
-        total = numa_stat(tree.read(f"{folder}/memory.numa_stat"))
-    except OSError:
-        return None
-    with suppress(OSError):
-        for name in tree.names(folder):
-            if name.startswith("hugetlb.") and name.endswith(".numa_stat"):
-                with suppress(OSError):
-                    for node, size in hugetlb_stat(tree.read(f"{folder}/{name}")).items():
-                        total[node] = total.get(node, 0) + size
+    total = numa_stat(told)
+    for name in names_or_none(tree, folder) or ():
+        if name.startswith("hugetlb.") and name.endswith(".numa_stat"):
+            for node, size in hugetlb_stat(read_or_none(tree, f"{folder}/{name}") or "").items():
+                total[node] = total.get(node, 0) + size
     return total

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from numalign.sources.host.text import names_or_none, read_or_none
 from numalign.sources.text import elements, inside, mapping
 from numalign.sources.tree.folder import Tree
 from numalign.values import NamedTuple
@@ -114,11 +115,9 @@ def _documents(text: str) -> Iterator[object]:
 def saved(tree: Tree) -> dict[str, tuple[str, str]]:
     """Read the answers of crictl that a sosreport took."""
     found: dict[str, tuple[str, str]] = {}
-    with suppress(OSError):
-        for name in tree.names(_SAVED):
-            if name.startswith("crictl_inspect_"):
-                with suppress(OSError):
-                    found |= of_crictl(tree.read(f"{_SAVED}/{name}"))
+    for name in names_or_none(tree, _SAVED) or ():
+        if name.startswith("crictl_inspect_"):
+            found |= of_crictl(read_or_none(tree, f"{_SAVED}/{name}") or "")
     return found
 
 

@@ -13,13 +13,13 @@ from numalign.errors import HostError, Notice
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT, StateFiles
+from numalign.sources.host.text import names_or_none, read_or_none
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.configuration import with_drop_ins
 from numalign.sources.kubelet.flags import known_flags
 from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, PodName
 from numalign.sources.text import mapping
 from numalign.sources.tree.folder import Tree
-from numalign.values import NamedTuple
 
 MAX_READS = 5
 """How often the files are read before we give up waiting for a quiet moment."""
@@ -38,22 +38,16 @@ POD_LOGS = "var/log/pods"
 """A folder per pod, called NAMESPACE_NAME_UID."""
 
 
-class KubeletFiles(NamedTuple):
-    """The files of a kubelet."""
-
-    files: StateFiles
-    further: Mapping[str, str]
-    quiet: bool
-    """Two reads agreed."""
-
-
-def read_files(tree: Tree, root: str, devices: str) -> KubeletFiles:
+def read_files(tree: Tree, root: str, devices: str) -> tuple[StateFiles, Mapping[str, str], bool]:
     """Read the state files until two reads agree.
 
     Args:
         tree: where they are.
         root: the kubelet's root folder in it.
         devices: the path of the Device Manager's file, which is not always below the root folder.
+
+    Returns:
+        the files, name -> text of the further ones, and whether two reads agreed.
 
     Raises:
         HostError: a file is there and may not be read.
@@ -71,9 +65,9 @@ def read_files(tree: Tree, root: str, devices: str) -> KubeletFiles:
             {name: content for name in FURTHER_FILES if (content := text(tree, _join(root, name))) is not None},
         )
         if found == before:
-            return KubeletFiles(*found, quiet=True)
+            return *found, True
         before = found
-    return KubeletFiles(*found, quiet=False)
+    return *found, False
 
 
 def text(tree: Tree, path: str) -> str | None:
@@ -92,35 +86,24 @@ def text(tree: Tree, path: str) -> str | None:
 
 def _locked(error: OSError, tree: Tree, path: str) -> HostError:
     place = f"/{path}" if tree.live else f"{tree.name}: {path}"
-    return HostError(f"cannot be read: {error.strerror}" + _hint(error, tree), place)
-
-
-def _hint(error: OSError, tree: Tree) -> str:
-    return "; fix: run as root" if isinstance(error, PermissionError) and tree.live else ""
+    hint = "; fix: run as root" if isinstance(error, PermissionError) and tree.live else ""
+    return HostError(f"cannot be read: {error.strerror}{hint}", place)
 
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def names(tree: Tree, path: str) -> list[str] | None:
-    """List a folder; None: it is not there, or may not be listed."""
-    try:
-        return tree.names(path)
-    except OSError:
-        return None
-
-
 def active_pods(tree: Tree, root: str) -> frozenset[str] | None:
     """List the pods that have data on the node; None: nobody knows."""
-    found = names(tree, _join(root, "pods"))
+    found = names_or_none(tree, _join(root, "pods"))
     return None if found is None else frozenset(name for name in found if not name.startswith("."))
 
 
 def pod_names(tree: Tree) -> dict[str, PodName]:
     """Read the names of pods from the folders of their logs."""
     found = {}
-    for name in names(tree, POD_LOGS) or ():
+    for name in names_or_none(tree, POD_LOGS) or ():
         parts = name.split("_")
         if len(parts) == 3:
             found[parts[2]] = PodName(parts[0], parts[1])
@@ -129,13 +112,8 @@ def pod_names(tree: Tree) -> dict[str, PodName]:
 
 def find_flags(tree: Tree) -> dict[str, str] | None:
     """Find the flags of the running kubelet's command line, without dashes, in a tree that has /proc."""
-    for name in names(tree, "proc") or ():
-        if not name.isdecimal():
-            continue
-        try:
-            words = tree.read(f"proc/{name}/cmdline").split("\0")
-        except OSError:
-            continue
+    for name in filter(str.isdecimal, names_or_none(tree, "proc") or ()):
+        words = (read_or_none(tree, f"proc/{name}/cmdline") or "").split("\0")
         program = words[0].rpartition("/")[2]
         if program in ("kubelet", "hyperkube") and (program == "kubelet" or "kubelet" in words[1:2]):
             return flags_of_words(words[1:])

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.errors import HostError, InputError, Notice
+from numalign.sources.host.text import names_or_none
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.containers import of_statuses
 from numalign.sources.node.facts import KubeletSettings, NodeFacts, PodName
@@ -69,8 +70,8 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
 
 
 def _node(tree: Tree, source: str, node: str) -> str:
-    found = kubelet_folder.names(tree, "nodes") or [
-        name.removesuffix(".yaml") for name in kubelet_folder.names(tree, f"{OBJECTS}/core/nodes") or ()
+    found = names_or_none(tree, "nodes") or [
+        name.removesuffix(".yaml") for name in names_or_none(tree, f"{OBJECTS}/core/nodes") or ()
     ]
     if node:
         if node not in found:
@@ -98,7 +99,7 @@ def _carriers(tree: Tree, node: str) -> Iterator[Carrier]:
     from numalign.sources.pods.manifest import has_ended
     from numalign.sources.pods.pod_objects import search
 
-    for namespace in kubelet_folder.names(tree, "namespaces") or ():
+    for namespace in names_or_none(tree, "namespaces") or ():
         for document in _documents(tree, f"namespaces/{namespace}/core/pods.yaml"):
             for one in search(document, check=False).carriers:
                 if one.pod.spec.get("nodeName") == node and not has_ended(one.object):
@@ -106,7 +107,7 @@ def _carriers(tree: Tree, node: str) -> Iterator[Carrier]:
 
 
 def _settings(tree: Tree) -> tuple[KubeletSettings | None, tuple[Notice, ...]]:
-    names = kubelet_folder.names(tree, _CONFIGS) or []
+    names = names_or_none(tree, _CONFIGS) or []
     if len(names) != 1:
         if not names:
             return None, ()

@@ -6,11 +6,11 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from numalign.analysis.verify.observed import Group, Observed
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
-from numalign.model import cpuset
+from numalign.sources.host.pci import DEVICES
+from numalign.sources.host.text import names_or_none, read_int, read_or_none
 from numalign.sources.node import cgroups
 from numalign.sources.node.containers import Identity, identities
 from numalign.sources.node.facts import NodeFacts
@@ -78,38 +78,26 @@ def _group(
         effective_mems=members("mems.effective" if kind == 2 else "effective_mems"),
         memory=cgroups.memory(tree, found.path, kind),
         processes=tuple(processes),
-        sandbox=who.sandbox if who else _is_pause(tree, found.pids),
+        # Where no runtime tells, a pod's sandbox is known by its only program.
+        sandbox=who.sandbox if who else [one.name for one in processes] == ["pause"],
     )
-
-
-def _is_pause(tree: Tree, pids: tuple[int, ...]) -> bool:
-    """Tell a pod's sandbox by its only program, where no runtime tells."""
-    with suppress(OSError):
-        return len(pids) == 1 and "(pause)" in tree.read(f"proc/{pids[0]}/stat")
-    return False
 
 
 def addresses_of(tree: Tree, devices: Iterable[str]) -> dict[str, str]:
     """Find the PCI address of each device: SR-IOV ids are addresses, NVIDIA's driver tells its own (W-16)."""
     wanted = set(devices)
     found = {one: one for one in wanted if _ADDRESS.fullmatch(one)}
-    if any(one.startswith("GPU-") for one in wanted):
-        with suppress(OSError):
-            for address in tree.names(_NVIDIA):
-                with suppress(OSError):
-                    match = re.search(r"GPU UUID:\s*(\S+)", tree.read(f"{_NVIDIA}/{address}/information"))
-                    if match and match[1] in wanted:
-                        found[match[1]] = address.lower()
+    for address in names_or_none(tree, _NVIDIA) or () if any(one.startswith("GPU-") for one in wanted) else ():
+        match = re.search(r"GPU UUID:\s*(\S+)", read_or_none(tree, f"{_NVIDIA}/{address}/information") or "")
+        if match and match[1] in wanted:
+            found[match[1]] = address.lower()
     return found
 
 
 def device_nodes(tree: Tree, addresses: Mapping[str, str]) -> dict[str, int]:
     """Read on which NUMA node PCI devices are now; -1: on none."""
-    found = {}
-    for device, address in addresses.items():
-        with suppress(OSError, ValueError):
-            found[device] = int(tree.read(f"sys/bus/pci/devices/{address}/numa_node"))
-    return found
+    nodes = {device: read_int(tree, f"{DEVICES}/{address}/numa_node") for device, address in addresses.items()}
+    return {device: node for device, node in nodes.items() if node is not None}
 
 
 def _interrupts(tree: Tree, addresses: Mapping[str, str]) -> dict[str, int]:
@@ -117,12 +105,10 @@ def _interrupts(tree: Tree, addresses: Mapping[str, str]) -> dict[str, int]:
     found = {}
     for device, address in addresses.items():
         handled = 0
-        with suppress(OSError):
-            for number in tree.names(f"sys/bus/pci/devices/{address}/msi_irqs"):
-                for name in ("effective_affinity_list", "smp_affinity_list"):
-                    with suppress(OSError, cpuset.CPUSetError):
-                        handled |= cpuset.parse(tree.read(f"proc/irq/{number}/{name}").strip())
-                        break
+        for number in names_or_none(tree, f"{DEVICES}/{address}/msi_irqs") or ():
+            lists = ("effective_affinity_list", "smp_affinity_list")
+            read = (cgroups.members(tree, f"proc/irq/{number}/{name}") for name in lists)
+            handled |= next((cpus for cpus in read if cpus is not None), 0)
         if handled:
             found[device] = handled
     return found
@@ -144,11 +130,10 @@ _GPU = re.compile(r"GPU-[0-9a-f-]{36}")
 def devices_of(tree: Tree, pid: int) -> dict[str, int]:
     """Return the devices named in a process's environment with their NUMA nodes; -1: none."""
     found: set[str] = set()
-    with suppress(OSError):
-        for word in tree.read(f"proc/{pid}/environ").split("\0"):
-            name, _, value = word.partition("=")
-            if name.startswith("PCIDEVICE_") and not name.endswith("_INFO"):
-                found |= set(_ADDRESS.findall(value.lower()))
-            elif name == "NVIDIA_VISIBLE_DEVICES":
-                found |= set(_GPU.findall(value))
+    for word in (read_or_none(tree, f"proc/{pid}/environ") or "").split("\0"):
+        name, _, value = word.partition("=")
+        if name.startswith("PCIDEVICE_") and not name.endswith("_INFO"):
+            found |= set(_ADDRESS.findall(value.lower()))
+        elif name == "NVIDIA_VISIBLE_DEVICES":
+            found |= set(_GPU.findall(value))
     return device_nodes(tree, addresses_of(tree, found))

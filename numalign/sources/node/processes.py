@@ -9,6 +9,7 @@ from contextlib import suppress
 from numalign.analysis.verify.observed import Process, Thread, own_pages
 from numalign.model import cpuset
 from numalign.sources.host.running import processes, program
+from numalign.sources.host.text import names_or_none, read_or_none
 from numalign.sources.tree.folder import Tree
 
 
@@ -58,13 +59,10 @@ def process_of(tree: Tree, pid: int, before: Mapping[int, int], *, deep: bool = 
     threads = tuple(found for tid in _numbers(tree, f"proc/{pid}/task") if (found := thread(tree, pid, tid, before)))
     if not threads:
         return None
-    pages, name, flags = None, "", 0
-    if deep:
-        with suppress(OSError):
-            pages = own_pages(tree.read(f"proc/{pid}/numa_maps"))
-    with suppress(OSError):
-        stat = tree.read(f"proc/{pid}/stat")
-        name, flags = stat.partition("(")[2].rpartition(")")[0], _field(stat, 9)
+    maps = read_or_none(tree, f"proc/{pid}/numa_maps") if deep else None
+    stat = read_or_none(tree, f"proc/{pid}/stat") or ""
+    name, flags = stat.partition("(")[2].rpartition(")")[0], _field(stat, 9)
+    pages = None if maps is None else own_pages(maps)
     return Process(pid, threads, pages, name if name != "-" else "", flags > 0 and bool(flags & _KERNEL_THREAD))
 
 
@@ -80,10 +78,7 @@ def cpu_times(tree: Tree) -> dict[int, int]:
 
 def _numbers(tree: Tree, folder: str) -> list[int]:
     """Name the numbers in a folder of /proc; of one that is gone there are none."""
-    try:
-        return [int(name) for name in tree.names(folder) if name.isdecimal()]
-    except OSError:
-        return []
+    return list(map(int, filter(str.isdecimal, names_or_none(tree, folder) or ())))
 
 
 def _ticks(stat: str) -> int:

@@ -104,8 +104,7 @@ def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
     if gathered is not None:
         return gathered
     if len(found) == 1:
-        inner = InnerTree(tree, found.pop())
-        return _tree(inner, source, node)
+        return _tree(InnerTree(tree, found.pop()), source, node)
     raise InputError(
         "not a node; allowed: snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer, state file",
         source,
@@ -124,18 +123,15 @@ def _kubelet_folder(tree: FolderTree) -> NodeFacts:
 
 def _of_kubelet(tree: Tree, root: str, devices: str, facts: NodeFacts) -> NodeFacts:
     """Add what a kubelet's root folder tells."""
-    notices = []
-    found = kubelet_folder.read_files(tree, root, devices)
-    if not found.quiet:
-        text = "the kubelet's files changed during the read and may not match"
-        notices.append(Notice("node-files-changing", text, tree.name))
+    files, further, quiet = kubelet_folder.read_files(tree, root, devices)
+    text = "the kubelet's files changed during the read and may not match"
     return facts._replace(
-        files=found.files,
-        further=found.further,
-        granted=granted(found.further),
-        claims=claimed(found.further),
+        files=files,
+        further=further,
+        granted=granted(further),
+        claims=claimed(further),
         active=kubelet_folder.active_pods(tree, root),
-        notices=(*facts.notices, *notices),
+        notices=() if quiet else (Notice("node-files-changing", text, tree.name),),
     )
 
 
@@ -166,7 +162,7 @@ def of_host(tree: Tree, origin: str) -> NodeFacts:
         if answer is None
         else podresources.answer_of(answer, f"{origin}: podResources"),
         notices=(*facts.notices, *odd, *notices),
-        unknown=(*facts.unknown, *unknown, *_missing(told)),
+        unknown=(*unknown, *_missing(told)),
     )
 
 
