@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from numalign.model.cpuset import format_set, ids, union
 from numalign.model.machine import Machine
+from numalign.model.path import Path
 from numalign.values import NamedTuple
-
-Path = tuple[str | int, ...]
 
 
 class MachineFinding(NamedTuple):

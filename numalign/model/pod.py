@@ -71,6 +71,8 @@ class PodStatus(NamedTuple):
 
 
 NO_STATUS = PodStatus()
+FINISHED: Final = ("Succeeded", "Failed")
+"""Phases of pods that have ended."""
 
 
 class Pod(NamedTuple):

@@ -12,13 +12,11 @@ from numalign.model.document import read as read_as
 from numalign.model.document.values import list_of, map_of, text
 from numalign.model.machine import Taint
 from numalign.model.path import FieldError, Path, shown
-from numalign.model.pod import Pod
+from numalign.model.pod import FINISHED, Pod
 from numalign.scheduler.kai.records import OBSERVED, PREDICTED, PlacedPod, of_annotations
 from numalign.scheduler.resources import Amounts
 from numalign.sources.cluster.settings import AMOUNTS
 from numalign.values import NamedTuple
-
-FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
 class NodeRead(NamedTuple):

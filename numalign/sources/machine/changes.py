@@ -14,8 +14,7 @@ from numalign.model import machine_checks
 from numalign.model.document import values
 from numalign.model.machine import Device, Machine
 from numalign.model.path import FieldError, dotted, shown
-from numalign.sources.machine.devices import check_resource
-from numalign.sources.machine.regular import MAX_DEVICES
+from numalign.sources.machine.devices import MAX_DEVICES, check_resource
 from numalign.sources.machine.sections import hugepages
 from numalign.values import NamedTuple
 

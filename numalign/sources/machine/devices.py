@@ -28,6 +28,8 @@ from numalign.model.machine import Device
 from numalign.model.path import FieldError
 from numalign.model.resources import NATIVE, is_hugepages
 
+MAX_DEVICES: Final = 4096
+"""Most devices of one resource on one NUMA node, and of one output of a tool."""
 _NOT_DEVICES = (*NATIVE, "pods", "storage")
 NODE_ID: Final = integer(-MAX_NODE_ID, MAX_NODE_ID, "a NUMA node id")
 UNSAID: Final[tuple[int, ...]] = (MAX_NODE_ID + 1,)

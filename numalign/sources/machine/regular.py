@@ -13,14 +13,11 @@ from numalign.model.document import choice, field, maybe, only, record
 from numalign.model.document.values import MAX_CPU, amount, integer, map_of
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.path import FieldError, shown
-from numalign.sources.machine.devices import RESOURCE, check_resource
+from numalign.sources.machine.devices import MAX_DEVICES, RESOURCE, check_resource
 from numalign.sources.machine.sections import MAX_NODES, hugepages
 from numalign.values import NamedTuple
 
 NUMBERINGS = ("siblings-last", "siblings-adjacent", "interleaved")
-MAX_DEVICES = 4096
-"""Devices of one resource on one NUMA node."""
-
 LOCAL, SAME_SOCKET, REMOTE = 10, 12, 20
 """Distances that are not given: Linux' own for a node and another one; what current servers say within a socket."""
 

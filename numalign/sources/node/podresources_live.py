@@ -27,53 +27,38 @@ _SERVICE = "/v1.PodResourcesLister/"
 _WINDOW_BYTES = 1 << 24
 """How much the kubelet may send before it is acknowledged: most answers as a whole."""
 
-Kind = Literal["text", "number", "message", "boolean"]
-Fields: TypeAlias = Mapping[int, tuple[str, Kind, bool, "Fields | None"]]
-"""Field number -> (name, kind, repeated, fields of the message)."""
+Fields: TypeAlias = Mapping[int, tuple[str, "Kind"]]
+"""Field number -> (name, kind)."""
+Kind: TypeAlias = "Literal['text', 'number'] | Fields | list[Kind]"
+"""A message is its fields, what is repeated stands in a list."""
 
-_NUMA: Fields = {1: ("ID", "number", False, None)}
-_TOPOLOGY: Fields = {1: ("nodes", "message", True, _NUMA)}
-_MEMORY: Fields = {
-    1: ("memory_type", "text", False, None),
-    2: ("size", "number", False, None),
-    3: ("topology", "message", False, _TOPOLOGY),
-}
-_DEVICES: Fields = {
-    1: ("resource_name", "text", False, None),
-    2: ("device_ids", "text", True, None),
-    3: ("topology", "message", False, _TOPOLOGY),
-}
+_TOPOLOGY: Fields = {1: ("nodes", [{1: ("ID", "number")}])}
+_MEMORY: Fields = {1: ("memory_type", "text"), 2: ("size", "number"), 3: ("topology", _TOPOLOGY)}
+_DEVICES: Fields = {1: ("resource_name", "text"), 2: ("device_ids", ["text"]), 3: ("topology", _TOPOLOGY)}
 _CLAIM_RESOURCE: Fields = {
-    2: ("driver_name", "text", False, None),
-    3: ("pool_name", "text", False, None),
-    4: ("device_name", "text", False, None),
-    5: ("share_id", "text", False, None),
+    number: (name, "text") for number, name in enumerate(("driver_name", "pool_name", "device_name", "share_id"), 2)
 }
 _DYNAMIC: Fields = {
-    2: ("claim_name", "text", False, None),
-    3: ("claim_namespace", "text", False, None),
-    4: ("claim_resources", "message", True, _CLAIM_RESOURCE),
+    2: ("claim_name", "text"),
+    3: ("claim_namespace", "text"),
+    4: ("claim_resources", [_CLAIM_RESOURCE]),
 }
 _CONTAINER: Fields = {
-    1: ("name", "text", False, None),
-    2: ("devices", "message", True, _DEVICES),
-    3: ("cpu_ids", "number", True, None),
-    4: ("memory", "message", True, _MEMORY),
-    5: ("dynamic_resources", "message", True, _DYNAMIC),
+    1: ("name", "text"),
+    2: ("devices", [_DEVICES]),
+    3: ("cpu_ids", ["number"]),
+    4: ("memory", [_MEMORY]),
+    5: ("dynamic_resources", [_DYNAMIC]),
 }
 _POD: Fields = {
-    1: ("name", "text", False, None),
-    2: ("namespace", "text", False, None),
-    3: ("containers", "message", True, _CONTAINER),
-    4: ("cpu_ids", "number", True, None),
-    5: ("memory", "message", True, _MEMORY),
+    1: ("name", "text"),
+    2: ("namespace", "text"),
+    3: ("containers", [_CONTAINER]),
+    4: ("cpu_ids", ["number"]),
+    5: ("memory", [_MEMORY]),
 }
-_LIST: Fields = {1: ("pod_resources", "message", True, _POD)}
-_ALLOCATABLE: Fields = {
-    1: ("devices", "message", True, _DEVICES),
-    2: ("cpu_ids", "number", True, None),
-    3: ("memory", "message", True, _MEMORY),
-}
+_LIST: Fields = {1: ("pod_resources", [_POD])}
+_ALLOCATABLE: Fields = {1: ("devices", [_DEVICES]), 2: ("cpu_ids", ["number"]), 3: ("memory", [_MEMORY])}
 
 
 def ask(path: str) -> PodResources:
@@ -204,26 +189,27 @@ def decode(data: bytes, fields: Fields) -> dict[str, object]:
         known = fields.get(number)
         if known is None:
             continue
-        name, kind, repeated, inner = known
-        for one in _values(value, kind, inner or {}, repeated=repeated):
-            if repeated:
-                row = result.setdefault(name, [])
-                if isinstance(row, list):
-                    row.append(one)
-            else:
+        name, kind = known
+        if isinstance(kind, list):
+            row = result.setdefault(name, [])
+            if isinstance(row, list):
+                row += _values(value, kind[0])
+        else:
+            for one in _values(value, kind):
                 result[name] = one
     return result
 
 
-def _values(value: int | bytes, kind: Kind, inner: Fields, *, repeated: bool) -> Iterable[object]:
+def _values(value: int | bytes, kind: Kind) -> Iterable[object]:
+    """Yield what stands in a field: several values only where they are numbers packed together."""
     if isinstance(value, int):
         # A negative number comes as one of 64 bits.
         yield value - (1 << 64) if value >> 63 else value
-    elif kind == "message":
-        yield decode(value, inner)
+    elif isinstance(kind, Mapping):
+        yield decode(value, kind)
     elif kind == "text":
         yield value.decode("utf-8", "replace")
-    elif repeated:  # numbers packed together
+    else:
         place = 0
         while place < len(value):
             number, place = _varint(value, place)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from numalign.sources.pods.roles import Fields, Step, role_of
-from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.pods.shapes import STEP_FIELDS, Place, Template
 from numalign.sources.text import inside, listed, mapping
 
 _GROUP: Final = "argoproj.io/"
-_POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
-"""Fields that a step's pod takes from its template, else from the workflow."""
 
 
 Reader = Callable[[Fields, str, str], Iterator[Template]]
@@ -44,7 +42,7 @@ def _step(step: Fields, workflow: Fields, place: str, number: int) -> Iterator[T
     sidecars = [one for one in step.get("sidecars") or () if isinstance(one, Mapping)]
     spec: dict[str, object] = {
         "containers": [{**step[main], "name": "main"}, *sidecars],
-        **{field: given[field] for field in _POD_FIELDS for given in (workflow, step) if given.get(field) is not None},
+        **{field: given[field] for field in STEP_FIELDS for given in (workflow, step) if given.get(field) is not None},
     }
     if isinstance(step.get("initContainers"), list):
         spec["initContainers"] = step["initContainers"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import child
-from numalign.model.pod import Pod
+from numalign.model.pod import FINISHED, Pod
 from numalign.sources.pods import files
 from numalign.sources.pods.files import explained
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
@@ -21,10 +21,6 @@ from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.sources.pods.roles import Fields
-
-FINISHED: Final = ("Succeeded", "Failed")
-"""Phases of pods that have ended."""
-
 
 _OF_CLAIMS: Final = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 MAX_SPECS_REMEMBERED: Final = 10_000

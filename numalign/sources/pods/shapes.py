@@ -13,6 +13,10 @@ PLACING_FIELDS: Final = ("nodeSelector", "affinity", "tolerations", "priorityCla
 """Fields of a pod that say where it goes; objects of many kinds have them too, and hand them on to their pods."""
 
 
+STEP_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
+"""Those that a workflow or an application of Spark hands on."""
+
+
 class Place(NamedTuple):
     """Where a part of a template's pod stands in the object."""
 

@@ -14,11 +14,10 @@ from numalign.model.path import child
 from numalign.model.quantity import MEBI, canonical, from_int
 from numalign.sources.pods.counts import count
 from numalign.sources.pods.roles import Fields
-from numalign.sources.pods.shapes import PLACING_FIELDS, Place, Template
+from numalign.sources.pods.shapes import STEP_FIELDS, Place, Template
 from numalign.sources.text import inside, listed, mapping
 
 _GROUP: Final = "sparkoperator.k8s.io/"
-_POD_FIELDS: Final = (*PLACING_FIELDS, "hostNetwork")
 _LEAST_OVERHEAD: Final = 384 * MEBI
 """The least that Spark adds to what its JVM has."""
 _FACTORS: Final[Mapping[object, float]] = {"Python": 0.4, "R": 0.4}
@@ -59,7 +58,7 @@ def _template(part: Fields, spec: Fields, role: str, place: str, kind: str) -> T
         limits["cpu"] = part["coreLimit"]
     main = {"name": f"spark-kubernetes-{role}", "resources": {"requests": requests, "limits": limits}}
     sidecars = listed(part, "sidecars")
-    fields = {field: part[field] for field in _POD_FIELDS if part.get(field) is not None}
+    fields = {field: part[field] for field in STEP_FIELDS if part.get(field) is not None}
     return Template(
         path=place,
         manifest={"spec": {"containers": [main, *sidecars], **fields}},

@@ -12,7 +12,8 @@ from typing import Final
 
 from numalign.model.cpuset import CPUSetError, from_ids, ids, parse
 from numalign.model.hardware import PCIFunction
-from numalign.sources.machine.pasted.told import MAX_DEVICES, Told
+from numalign.sources.machine.devices import MAX_DEVICES
+from numalign.sources.machine.pasted.told import Told
 from numalign.values import NamedTuple
 
 NVIDIA, AMD = "nvidia-smi topo -m", "rocm-smi --showtopo"

@@ -11,7 +11,8 @@ from xml.parsers import expat
 
 from numalign.model.hardware import PCIFunction
 from numalign.sources.host.text import cpu_map
-from numalign.sources.machine.pasted.told import MAX_DEVICES, Told
+from numalign.sources.machine.devices import MAX_DEVICES
+from numalign.sources.machine.pasted.told import Told
 
 TOOL: Final = "NCCL's topology XML"
 _BRIDGE: Final = "0604"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from numalign.errors import InputError
 from numalign.model import cpuset
@@ -12,9 +12,6 @@ from numalign.model.hardware import PCIFunction
 from numalign.model.machine import NodeObject
 from numalign.model.path import shown
 from numalign.sources.machine.sections import MAX_NODES
-
-MAX_DEVICES: Final = 4096
-"""Most devices of one output."""
 
 
 @dataclass(slots=True)
