@@ -115,14 +115,15 @@ def _guaranteed(cpu_nano: int, memory: int, devices: Mapping[str, int]) -> Pod:
     return Pod("", "", "Guaranteed", (Container("main", "app", amounts, amounts),))
 
 
-def _made(row: Row, name: str, cpus: float, memory: int, devices: Mapping[str, int]) -> Workload | None:
-    """Make the workload of a row of Alibaba's; CPUs are rounded up to whole ones: only those are pinned."""
-    start, ends = _number(row, "creation_time"), row["deletion_time"].strip()
-    if not cpus:
-        return None
-    duration = microseconds(max(_number(row, "deletion_time") - start, 0)) if ends else None
-    pod = _guaranteed(-int(-cpus // 1) * NANO, memory, devices)
-    return Workload(microseconds(start), row[name], pod, duration=duration)
+def _whole_cpus(cpus: float) -> int:
+    """Round CPUs up to whole ones, in billionths: only those are pinned."""
+    return -int(-cpus // 1) * NANO
+
+
+def _times(row: Row) -> tuple[int, int | None]:
+    """Read when a pod of Alibaba's came, and how long it ran, in microseconds; None: nobody says when it ended."""
+    start, ended = _number(row, "creation_time"), row["deletion_time"].strip()
+    return microseconds(start), microseconds(max(_number(row, "deletion_time") - start, 0)) if ended else None
 
 
 _OPENB_NOTES = (
@@ -133,8 +134,11 @@ _OPENB_NOTES = (
 
 def _openb(row: Row) -> Workload | None:
     """Read a row of `openb_pod_list_*.csv`."""
-    memory, devices = int(_number(row, "memory_mib")) * MEBI, {GPU: int(_number(row, "num_gpu"))}
-    return _made(row, "name", _number(row, "cpu_milli") / 1000, memory, devices)
+    (start, duration), cpus = _times(row), _number(row, "cpu_milli") / 1000
+    if not cpus:
+        return None
+    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_mib")) * MEBI, {GPU: int(_number(row, "num_gpu"))})
+    return Workload(start, row["name"], pod, duration=duration)
 
 
 _DLRM_NOTES = ("an RDMA share counts as 1 device; the trace has no NUMA nodes",)
@@ -142,9 +146,12 @@ _DLRM_NOTES = ("an RDMA share counts as 1 device; the trace has no NUMA nodes",)
 
 def _dlrm(row: Row) -> Workload | None:
     """Read a row of `disaggregated_DLRM_trace.csv`: memory and disk are in GiB, RDMA in per cent."""
+    (start, duration), cpus = _times(row), _number(row, "cpu_request")
+    if not cpus:
+        return None
     devices = {GPU: int(_number(row, "gpu_request")), RDMA: int(_number(row, "rdma_request") > 0)}
-    memory = int(_number(row, "memory_request") * GIBI)
-    return _made(row, "instance_sn", _number(row, "cpu_request"), memory, devices)
+    pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_request") * GIBI), devices)
+    return Workload(start, row["instance_sn"], pod, duration=duration)
 
 
 _CSV_NOTES = ("each row is a Guaranteed pod with limits equal to requests; the table has no NUMA nodes",)
