@@ -175,18 +175,23 @@ def inner(shape: Shape) -> Shape:
     return shape._replace(fields=tuple([field for field in shape.fields if field.key != "checksum"]))
 
 
-def write_twice(value: Record, older: Shape, newer: Shape, data_checksum: int) -> str:
-    """Write a record as 1.37 does: in the older form, and beside it as `data`.
+def write_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> str:
+    """Write a record as the kubelet does, with the checksum that it has: in a form, or as 1.37 does `with data`.
 
-    Args:
-        value: the record, with what either form has.
-        older: the form that older kubelets read.
-        newer: the form that has everything.
-        data_checksum: what is written for the checksum of `data`.
+    That is in the form that older kubelets read, and beside it, with pod entries, as text.
     """
+    if form != "with data":
+        return write(value, shapes[form])
+    older, data = shapes["current"], write(value, inner(shapes["with podEntries"]))
     both = older._replace(fields=(*older.fields, *DATA))
-    data = write(value, inner(newer))
-    return write({**value, "checksum": checksum(value, older), "data": data, "dataChecksum": data_checksum}, both)
+    return write({**value, "checksum": checksum(value, older), "data": data, "dataChecksum": value["checksum"]}, both)
+
+
+def checksum_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> int:
+    """Compute the right checksum of a record in a form; `with data` it is that of the text."""
+    if form != "with data":
+        return checksum(value, shapes[form])
+    return Data(write(value, inner(shapes["with podEntries"])), 0).right
 
 
 def _zero(field: Field) -> Value:

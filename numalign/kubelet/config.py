@@ -19,10 +19,6 @@ Manager = Literal["cpu", "topology"]
 """A manager that has policy options."""
 
 
-def _not_suggested(_machine: Machine) -> tuple[str, str] | None:
-    return None
-
-
 class Option(NamedTuple):
     """All that there is to know of a policy option but its rule; the rows stand in the managers' `options.py`."""
 
@@ -39,7 +35,7 @@ class Option(NamedTuple):
     """What was before it, and what it brought; None: no more is to be said than its level."""
     unfit: str = ""
     """Why a kubelet may not start with it on some machine, or beside some setting."""
-    suggested: Callable[[Machine], tuple[str, str] | None] = _not_suggested
+    suggested: Callable[[Machine], tuple[str, str] | None] = lambda _machine: None
     """Machine -> the value that suits it, and why; None: the default will do."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from numalign.kubelet.demand import ContainerDemand, PodDemand, effective, exclusive_cpus
+from numalign.kubelet.demand import PodDemand, effective, exclusive_cpus
 from numalign.model.apiserver.defaulting import qos_class
 from numalign.model.pod import Container, Pod, PodLevel, QoS
 from numalign.model.quantity import NANO, Quantity
@@ -26,7 +26,7 @@ def names_cpu_or_memory(level: PodLevel) -> bool:
 
 def names_a_resource(level: PodLevel) -> bool:
     """Tell whether pod-level resources name `cpu`, `memory` or huge pages: from 1.33 on."""
-    return any(map(_is_own, (*level.requests, *level.limits)))
+    return any(map(is_own, (*level.requests, *level.limits)))
 
 
 def complete_in_1_32(pod: Pod, level: PodLevel) -> PodLevel:
@@ -60,12 +60,13 @@ def complete(pod: Pod, level: PodLevel) -> PodLevel:
     limits = dict(level.limits)
     contained = effective(pod, "limits")
     for name, amount in level.requests.items():
-        if name not in limits and _is_own(name) and all(name in container.limits for container in pod.containers):
+        if name not in limits and is_own(name) and all(name in container.limits for container in pod.containers):
             limits[name] = max(amount, _quantity(contained[name]), key=lambda one: one.nano)
     return level._replace(limits=limits)
 
 
-def _is_own(name: str) -> bool:
+def is_own(name: str) -> bool:
+    """Tell whether a resource may be one of a pod as a whole."""
     return name == CPU or is_memory(name)
 
 
@@ -122,7 +123,7 @@ def as_a_whole(pod: Pod, demand: PodDemand) -> PodDemand:
         memory=None if unreadable else tuple([(name, amount or 0) for name, amount in memory]),
         containers=tuple(
             [
-                asked if _equivalent(container) else _shared(asked)
+                asked if _equivalent(container) else asked._replace(cpus=0, memory=())
                 for container, asked in zip(pod.containers, demand.containers, strict=True)
             ]
         ),
@@ -136,7 +137,3 @@ def _equivalent(container: Container) -> bool:
         if request is None or limit is None or request.nano <= 0 or request.nano != limit.nano:
             return False
     return True
-
-
-def _shared(asked: ContainerDemand) -> ContainerDemand:
-    return asked._replace(cpus=0, memory=())

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from numalign.kubelet.demand import effective, effective_of
+from numalign.kubelet.pod_level import is_own
 from numalign.model.pod import NO_STATUS, Container, Pod, ResizeStatus
 from numalign.model.quantity import Quantity
-from numalign.model.resources import CPU, is_memory
 
 Count = Callable[[Pod], Mapping[str, int] | None]
 """A pod as a kubelet sees it -> what it counts for in billionths, without overhead; None: what its spec says."""
@@ -32,7 +32,7 @@ def by_container(pod: Pod) -> dict[str, int] | None:
     total = effective_of(pod.containers, [_largest_of(pod, container) for container in pod.containers])
     level = _level(pod)
     named = pod.level.requests if level and pod.level else ()
-    return total | {name: level.get(name, 0) for name in named if _is_own(name)}
+    return total | {name: level.get(name, 0) for name in named if is_own(name)}
 
 
 def _largest_of(pod: Pod, container: Container) -> _Amounts:
@@ -93,17 +93,13 @@ def _of_the_pod(said: ResizeStatus) -> list[dict[str, int]] | None:
 def _level(pod: Pod) -> dict[str, int]:
     """Return the pod-level amounts that take the place of the sum; a pod without such requests has none."""
     own = {} if pod.level is None else pod.level.requests
-    if not any(map(_is_own, own)):
+    if not any(map(is_own, own)):
         return {}
     said = pod.status.level
     found = own
     if said.actuated is not None:
         found = _largest([{} if pod.status.infeasible else own, said.actuated, said.allocated or {}])
-    return {name: quantity.nano for name, quantity in found.items() if _is_own(name)}
-
-
-def _is_own(name: str) -> bool:
-    return name == CPU or is_memory(name)
+    return {name: quantity.nano for name, quantity in found.items() if is_own(name)}
 
 
 def _largest(given: Iterable[_Amounts]) -> dict[str, Quantity]:

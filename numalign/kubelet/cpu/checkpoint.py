@@ -45,7 +45,7 @@ def _shape(entries: Shape, *more: Field) -> Shape:
     )
 
 
-SHAPES: Final[Mapping[Form, Shape]] = {
+SHAPES: Final[Mapping[str, Shape]] = {
     "first generation": _shape(_OF_CONTAINERS),
     "current": _shape(_OF_PODS),
     "with podEntries": _shape(_OF_PODS, Field("PodEntries", "podEntries", _POD_ENTRIES, omitted=True, made=True)),
@@ -159,19 +159,12 @@ def checksum(data: Record, form: Form) -> int:
 
 def write(checkpoint: CPUCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
-    if checkpoint.form == "with data":
-        newer, older = SHAPES["with podEntries"], SHAPES["current"]
-        return shapes.write_twice(_plain(checkpoint), older, newer, checkpoint.checksum)
-    return shapes.write(_plain(checkpoint), SHAPES[checkpoint.form])
+    return shapes.write_in(checkpoint.form, _plain(checkpoint), SHAPES)
 
 
 def sealed(checkpoint: CPUCheckpoint) -> CPUCheckpoint:
     """Return the same content with its right checksum."""
-    plain = _plain(checkpoint)
-    if checkpoint.form == "with data":
-        data = shapes.Data(shapes.write(plain, shapes.inner(SHAPES["with podEntries"])), 0)
-        return checkpoint._replace(checksum=data.right)
-    return checkpoint._replace(checksum=checksum(plain, checkpoint.form))
+    return checkpoint._replace(checksum=shapes.checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
 
 
 def _plain(checkpoint: CPUCheckpoint) -> dict[str, Value]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from numalign.kubelet.cpu import hints
 from numalign.kubelet.cpu.allocate import allocate
 from numalign.kubelet.cpu.hints import container_hints, sets_tried
@@ -14,48 +16,32 @@ from numalign.kubelet.topology.hints import ProviderAnswer, TopologyHint
 from numalign.kubelet.topology.provider import HintProvider, StartInput
 
 
-def start(given: StartInput) -> CPUManager:
-    """Start the manager (row 8 of docs/rules/kubelet-files.md 56).
+def _starting(partial_fit: PartialFit, distribute: Distribute) -> Callable[[StartInput], CPUManager]:
+    """Make what starts the manager (row 8 of docs/rules/kubelet-files.md 56), or raises StartError."""
 
-    Raises:
-        StartError: the kubelet would not start.
-    """
-    return _start(given, exact_fit, distribute)
+    def start(given: StartInput) -> CPUManager:
+        reserved = given.reservation.get("cpu")
+        return start_manager(
+            given.machine,
+            policy=given.config.cpu_manager_policy,
+            options=given.config.cpu_manager_policy_options,
+            gates=given.gates,
+            levels=given.levels,
+            topology_policy=given.config.topology_manager_policy,
+            reserved=given.reserved_cpus,
+            reservation_nano=reserved.nano if reserved else None,
+            waive_reservation=given.waive_cpu_reservation,
+            partial_fit=partial_fit,
+            distribute=distribute,
+        )
 
-
-def start_until_1_36(given: StartInput) -> CPUManager:
-    """Start the manager of a kubelet that spreads CPUs over NUMA nodes whatever their sockets.
-
-    Raises:
-        StartError: the kubelet would not start.
-    """
-    return _start(given, exact_fit, distribute_until_1_36)
-
-
-def start_until_1_33(given: StartInput) -> CPUManager:
-    """Start the manager of a kubelet in which, beside that, uncore caches give whole cores only.
-
-    Raises:
-        StartError: the kubelet would not start.
-    """
-    return _start(given, fit_of_whole_cores, distribute_until_1_36)
+    return start
 
 
-def _start(given: StartInput, partial_fit: PartialFit, distribute: Distribute) -> CPUManager:
-    reserved = given.reservation.get("cpu")
-    return start_manager(
-        given.machine,
-        policy=given.config.cpu_manager_policy,
-        options=given.config.cpu_manager_policy_options,
-        gates=given.gates,
-        levels=given.levels,
-        topology_policy=given.config.topology_manager_policy,
-        reserved=given.reserved_cpus,
-        reservation_nano=reserved.nano if reserved else None,
-        waive_reservation=given.waive_cpu_reservation,
-        partial_fit=partial_fit,
-        distribute=distribute,
-    )
+start_until_1_36 = _starting(exact_fit, distribute_until_1_36)
+"""CPUs are spread over NUMA nodes whatever their sockets."""
+start_until_1_33 = _starting(fit_of_whole_cores, distribute_until_1_36)
+"""Beside that, uncore caches give whole cores only."""
 
 
 def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderAnswer:
@@ -88,7 +74,7 @@ def start_container(
 
 CPU = HintProvider(
     name="cpu",
-    start=start,
+    start=_starting(exact_fit, distribute),
     empty=initial_state,
     container_hints=container_hints,
     pod_hints=pod_hints,

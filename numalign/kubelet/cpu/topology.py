@@ -177,8 +177,4 @@ def _shapes(cores: Mapping[int, int]) -> tuple[CoreShape, ...]:
     for core_id, cpus in cores.items():
         shape = cpus >> core_id
         by_shape[shape] = by_shape.get(shape, 0) | 1 << core_id
-    return tuple([CoreShape(_positions(shape), core_ids) for shape, core_ids in by_shape.items()])
-
-
-def _positions(members: int) -> tuple[int, ...]:
-    return tuple([bit for bit in range(members.bit_length()) if members >> bit & 1])
+    return tuple([CoreShape(tuple(ids(shape)), core_ids) for shape, core_ids in by_shape.items()])

@@ -101,12 +101,9 @@ EMPTY = DeviceState({}, {})
 def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
     """Sort key of the natural order: digit runs as numbers, other runs as text, plain text on a tie."""
     runs = re.findall(r"[0-9]+|[^0-9]+", text)
-    return tuple([_number_key(run.lstrip("0")) if run[0] in "0123456789" else (1, 0, run) for run in runs]), text
-
-
-def _number_key(digits: str) -> tuple[int, int, str]:
     # Of numbers without leading zeros the longer is the larger. int() refuses thousands of digits.
-    return 0, len(digits), digits
+    keys = [(0, len(run.lstrip("0")), run.lstrip("0")) if run[0] in "0123456789" else (1, 0, run) for run in runs]
+    return tuple(keys), text
 
 
 def build(machine: Machine) -> DeviceManager:

@@ -151,7 +151,7 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
     if required & ~nodes:
         return None
     if hints.width == 1 and not required & (required - 1):
-        for node in (required,) if required else map(_bit, ids(nodes)):
+        for node in (required,) if required else (1 << place for place in ids(nodes)):
             if hints.has(node):
                 return TopologyHint(node, True)
     sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
@@ -160,10 +160,6 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
         if masks:
             return TopologyHint(min(masks), width == hints.width)
     return None
-
-
-def _bit(node: int) -> int:
-    return 1 << node
 
 
 def _rank(hint: TopologyHint) -> tuple[bool, int, int]:

@@ -21,9 +21,9 @@ from numalign.kubelet.checkpoint_shape import (
     Shape,
     Value,
 )
-from numalign.kubelet.memory.start import NodeRecord, Table, validate_state
+from numalign.kubelet.memory.start import NodeRecord, Table, sorted_entries, validate_state
 from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState
-from numalign.model.cpuset import NUMAMask, ids
+from numalign.model.cpuset import NUMAMask, from_ids, ids
 from numalign.model.gotext import quote
 from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
@@ -96,7 +96,7 @@ def _shape(*more: Field) -> Shape:
     )
 
 
-SHAPES: Final[Mapping[Form, Shape]] = {
+SHAPES: Final[Mapping[str, Shape]] = {
     "current": _shape(),
     "with podEntries": _shape(
         Field(
@@ -232,19 +232,12 @@ def _blocks(data: Iterable[Record] | None) -> tuple[FileBlock, ...]:
 
 def write(checkpoint: MemoryCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
-    if checkpoint.form == "with data":
-        newer, older = SHAPES["with podEntries"], SHAPES["current"]
-        return shapes.write_twice(_plain(checkpoint), older, newer, checkpoint.checksum)
-    return shapes.write(_plain(checkpoint), SHAPES[checkpoint.form])
+    return shapes.write_in(checkpoint.form, _plain(checkpoint), SHAPES)
 
 
 def sealed(checkpoint: MemoryCheckpoint) -> MemoryCheckpoint:
     """Return the same content with its right checksum."""
-    plain = _plain(checkpoint)
-    if checkpoint.form == "with data":
-        data = shapes.Data(shapes.write(plain, shapes.inner(SHAPES["with podEntries"])), 0)
-        return checkpoint._replace(checksum=data.right)
-    return checkpoint._replace(checksum=checksum(plain, checkpoint.form))
+    return checkpoint._replace(checksum=shapes.checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
 
 
 def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
@@ -306,14 +299,6 @@ def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block,
     }
 
 
-def sorted_entries(entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> dict[str, dict[str, tuple[Block, ...]]]:
-    """Put each container's blocks into the order of their resources, as the state has them."""
-    return {
-        uid: {name: tuple(sorted(held, key=lambda one: one.type)) for name, held in pod.items()}
-        for uid, pod in entries.items()
-    }
-
-
 def block(nodes: Iterable[int], kind: str, size: Bytes) -> Block:
     """Turn a block with node ids into one with a mask."""
     return Block(_mask(nodes), kind, size)
@@ -321,10 +306,7 @@ def block(nodes: Iterable[int], kind: str, size: Bytes) -> Block:
 
 def _mask(nodes: Iterable[int]) -> NUMAMask:
     """Turn NUMA node ids into a mask; an id that no mask can hold stands as a node that no machine has."""
-    mask = 0
-    for node in nodes:
-        mask |= 1 << (node if 0 <= node < 1 << 12 else 1 << 12)
-    return mask
+    return from_ids(node if 0 <= node < 1 << 12 else 1 << 12 for node in nodes)
 
 
 def overlapping_groups(checkpoint: MemoryCheckpoint) -> tuple[tuple[int, int], ...]:

@@ -230,11 +230,13 @@ def _restored(
         groups=tuple(record.group for record in records),
         free=tuple(tuple(one.tables.get(name, NOTHING).free for one in records) for name in manager.resources),
         reserved=tuple(tuple(one.tables.get(name, NOTHING).reserved for one in records) for name in manager.resources),
-        entries={
-            uid: {name: tuple(sorted(held, key=_type)) for name, held in pod.items()} for uid, pod in entries.items()
-        },
+        entries=sorted_entries(entries),
     )
 
 
-def _type(block: Block) -> str:
-    return block.type
+def sorted_entries(entries: Mapping[str, Mapping[str, tuple[Block, ...]]]) -> dict[str, dict[str, tuple[Block, ...]]]:
+    """Put each container's blocks into the order of their resources, as the state has them."""
+    return {
+        uid: {name: tuple(sorted(held, key=lambda one: one.type)) for name, held in pod.items()}
+        for uid, pod in entries.items()
+    }

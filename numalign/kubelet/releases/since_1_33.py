@@ -36,22 +36,6 @@ from numalign.kubelet.topology.options import not_enabled
 from numalign.kubelet.topology.scopes import admit_by_container, admit_pod
 
 
-def _lower_case(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(option_not_enabled=not_enabled)
-
-
-def _exact_fit(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu_until_1_36))
-
-
-def _refuse_cgroup_v1(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(fail_cgroup_v1=True)
-
-
-def _hints_where_devices_are(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(device=kubelet.device._replace(start=start_devices))
-
-
 def _serve_as_a_whole(kubelet: Kubelet) -> Kubelet:
     serve: Callable[[Gates], Serve] = behind(
         ("PodLevelResources", "PodLevelResourceManagers"), always(as_a_whole), kubelet.reading.serve
@@ -75,7 +59,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         older="`Topology Manager Policy Beta-level Options not enabled, ...`",
         newer="`topology manager policy beta-level options not enabled, ...`",
         concerns="you look for the text in logs",
-        apply=_lower_case,
+        apply=lambda kubelet: kubelet._replace(option_not_enabled=not_enabled),
     ),
     gate_locked((1, 33), "CPUManagerPolicyOptions", "beta, can be switched off"),
     gate_gone((1, 33), "CPUManager"),
@@ -138,7 +122,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="a rest of any size is taken from the first cache whose cores give exactly that many CPUs",
         concerns="prefer-align-cpus-by-uncorecache is on and pods ask for odd numbers of CPUs",
         remedy="nothing: the CPUs lie in one cache now",
-        apply=_exact_fit,
+        apply=lambda kubelet: kubelet._replace(cpu=kubelet.cpu._replace(start=start_cpu_until_1_36)),
     ),
     Change(
         topic="gate PodLevelResources",
@@ -234,7 +218,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="true by default: it does not start there",
         concerns="hosts still run cgroup v1",
         remedy="move the host to cgroup v2, or set failCgroupV1: false",
-        apply=_refuse_cgroup_v1,
+        apply=lambda kubelet: kubelet._replace(fail_cgroup_v1=True),
     ),
     # 1.36. Device hints name only NUMA nodes that have such devices. A gate, off by default, pins pods with
     # `spec.resources` as a whole; extended resources may come from claims by default.
@@ -246,7 +230,7 @@ NEWER_CHANGES: tuple[Change, ...] = (
         newer="name only nodes that have devices of the resource",
         concerns="policy best-effort, or requests for 0 devices, and devices on some NUMA nodes only",
         remedy="policy restricted or single-numa-node keeps the placement as it was",
-        apply=_hints_where_devices_are,
+        apply=lambda kubelet: kubelet._replace(device=kubelet.device._replace(start=start_devices)),
     ),
     Change(
         topic="pinning with PodLevelResources off",

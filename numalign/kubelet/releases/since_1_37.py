@@ -27,18 +27,6 @@ from numalign.kubelet.resized import Count, by_spec, by_sum, by_sum_of_container
 SINCE = (1, 37)
 
 
-def _one_socket_first(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(cpu=kubelet.cpu._replace(start=CPU.start))
-
-
-def _held_before_checked(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(cpu=kubelet.cpu._replace(allocate=CPU.allocate))
-
-
-def _skip_shared_memory(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(memory=kubelet.memory._replace(allocate=MEMORY.allocate))
-
-
 def _complete_limits(kubelet: Kubelet) -> Kubelet:
     reading = kubelet.reading
     fixed: Callable[[Gates], Complete] = behind(("PodLevelResourcesFixDefaulting",), always(complete), reading.complete)
@@ -72,7 +60,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
         newer="NUMA nodes of one socket win over all others, and uneven ones give fewer CPUs each",
         concerns="you set both options; a reserved number can also be other CPUs",
         remedy="reservedSystemCPUs keeps the reserved CPUs as they are",
-        apply=_one_socket_first,
+        apply=lambda kubelet: kubelet._replace(cpu=kubelet.cpu._replace(start=CPU.start)),
     ),
     Change(
         topic="full-pcpus-only after a restart",
@@ -81,7 +69,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
         older="whole cores are checked again for a container that has its CPUs, which can reject a running pod",
         newer="a container that has its CPUs keeps them unchecked",
         concerns="you set full-pcpus-only and the kubelet restarts on a full node",
-        apply=_held_before_checked,
+        apply=lambda kubelet: kubelet._replace(cpu=kubelet.cpu._replace(allocate=CPU.allocate)),
     ),
     Change(
         topic="memory of containers that share",
@@ -90,7 +78,7 @@ PUBLISHED_CHANGES: tuple[Change, ...] = (
         older="an empty request is also allocated: under policy none the pod is rejected",
         newer="a container that shares its pod's memory is skipped",
         concerns="PodLevelResourceManagers is on, in scope container or under policy none",
-        apply=_skip_shared_memory,
+        apply=lambda kubelet: kubelet._replace(memory=kubelet.memory._replace(allocate=MEMORY.allocate)),
     ),
     Change(
         topic="pod-level defaults",

@@ -6,7 +6,7 @@ described by what it did otherwise than 1.32; each change then puts the newer pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from numalign.kubelet.config import Level
@@ -37,10 +37,12 @@ from numalign.kubelet.releases.release import (
     version_text,
     with_gate,
     with_option,
+    with_reading,
     with_settings,
     without_gate,
 )
 from numalign.kubelet.releases.v1_32 import V1_32
+from numalign.kubelet.topology.manager import Scope
 from numalign.kubelet.topology.merge.lists import combine_2019
 
 V1_16 = V1_32._replace(
@@ -82,21 +84,14 @@ def _a_list_a_resource(kubelet: Kubelet) -> Kubelet:
     return kubelet._replace(merging=kubelet.merging._replace(merge=merge))
 
 
-def _every_class(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(scopes={**kubelet.scopes, "container": admit_after_all_hints})
-
-
-def _container_by_container(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(scopes={**kubelet.scopes, "container": V1_32.scopes["container"]})
+def _with_scope(name: str, scope: Scope) -> Callable[[Kubelet], Kubelet]:
+    """Make a change: a pod is admitted another way in a scope."""
+    return lambda kubelet: kubelet._replace(scopes={**kubelet.scopes, name: scope})
 
 
 def _single_nodes_only(kubelet: Kubelet) -> Kubelet:
     merge = replace(_early(kubelet), single=SINGLE_NODES_ONLY)
     return kubelet._replace(merging=kubelet.merging._replace(merge=merge, single_filter=SINGLE_NODES_ONLY.filter))
-
-
-def _one_word_reason(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(refusal=V1_32.refusal)
 
 
 def _hints_see_reuse(kubelet: Kubelet) -> Kubelet:
@@ -106,27 +101,10 @@ def _hints_see_reuse(kubelet: Kubelet) -> Kubelet:
     )
 
 
-def _ask_plugins(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(device=kubelet.device._replace(start=V1_32.device.start))
-
-
-def _scope_pod(kubelet: Kubelet) -> Kubelet:
-    kubelet = kubelet._replace(scopes={**kubelet.scopes, "pod": V1_32.scopes["pod"]})
-    return with_settings("topologyManagerScope")(kubelet)
-
-
 def _equal_masks(kubelet: Kubelet) -> Kubelet:
     gather = _early(kubelet).gather
     merge = V1_32.merging.merge if gather is as_given else AfterGathering(gather, V1_32.merging.merge)
     return kubelet._replace(merging=V1_32.merging._replace(merge=merge))
-
-
-def _sidecars(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(reading=kubelet.reading._replace(see=V1_32.reading.see))
-
-
-def _memory_by_group(kubelet: Kubelet) -> Kubelet:
-    return kubelet._replace(memory=kubelet.memory._replace(start=V1_32.memory.start))
 
 
 def _options(since: Version) -> Iterator[Change]:
@@ -162,14 +140,14 @@ CHANGES: tuple[Change, ...] = (
         since=(1, 17),
         older="only Guaranteed pods are aligned; the others pass without a hint",
         newer="pods of every class are aligned",
-        apply=_every_class,
+        apply=_with_scope("container", admit_after_all_hints),
     ),
     Change(
         topic="hints and allocation",
         since=(1, 18),
         older="hints of all containers are taken on the same state, allocation comes after the last one",
         newer="a container is allocated before the next one gets hints",
-        apply=_container_by_container,
+        apply=_with_scope("container", V1_32.scopes["container"]),
     ),
     Change(
         topic="single-numa-node",
@@ -183,7 +161,7 @@ CHANGES: tuple[Change, ...] = (
         since=(1, 18),
         older="reason `Topology Affinity Error`",
         newer="reason `TopologyAffinityError`",
-        apply=_one_word_reason,
+        apply=lambda kubelet: kubelet._replace(refusal=V1_32.refusal),
     ),
     gate_switched_on((1, 18), "TopologyManager"),
     Change(
@@ -198,14 +176,14 @@ CHANGES: tuple[Change, ...] = (
         since=(1, 19),
         older="the kubelet takes any device of the right node",
         newer="the plugin may name the devices it prefers (GetPreferredAllocation)",
-        apply=_ask_plugins,
+        apply=lambda kubelet: kubelet._replace(device=kubelet.device._replace(start=V1_32.device.start)),
     ),
     Change(
         topic="scope",
         since=(1, 20),
         older="containers are aligned one by one",
         newer="`topologyManagerScope: pod` aligns the pod as a whole",
-        apply=_scope_pod,
+        apply=lambda kubelet: with_settings("topologyManagerScope")(_with_scope("pod", V1_32.scopes["pod"])(kubelet)),
     ),
     Change(
         topic="memory",
@@ -256,7 +234,7 @@ CHANGES: tuple[Change, ...] = (
         since=(1, 28),
         older="`restartPolicy: Always` of an init container is not known: later containers take over what it has",
         newer="sidecars keep their CPUs and devices",
-        apply=_sidecars,
+        apply=with_reading(lambda reading: reading._replace(see=V1_32.reading.see)),
     ),
     Change(
         topic="gate TopologyManager",
@@ -278,7 +256,7 @@ CHANGES: tuple[Change, ...] = (
         since=(1, 32),
         older="memory that moved between NUMA nodes of a group stops the kubelet (kubernetes/kubernetes 113130)",
         newer="the sums over a group count",
-        apply=_memory_by_group,
+        apply=lambda kubelet: kubelet._replace(memory=kubelet.memory._replace(start=V1_32.memory.start)),
     ),
     *_options((1, 32)),
 )

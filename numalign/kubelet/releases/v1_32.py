@@ -22,12 +22,6 @@ from numalign.kubelet.topology import scopes
 from numalign.kubelet.topology.merge.lists import combine
 from numalign.kubelet.topology.options import POLICIES, not_enabled_until_1_32
 from numalign.kubelet.topology.policy import merge, single_numa_filter
-from numalign.model.pod import PodLevel
-
-
-def _any_level(_level: PodLevel) -> bool:
-    return True
-
 
 V1_32 = Kubelet(
     version=(1, 32),
@@ -67,7 +61,7 @@ V1_32 = Kubelet(
         see=without_sidecar_ports,
         requests=behind((RESIZING,), always(of_app_status), always(of_spec)),
         complete=always(complete_in_1_32),
-        decides=always(_any_level),
+        decides=always(lambda _level: True),
         counted=always(by_spec),
         is_pod_level=names_cpu_or_memory,
         serve=always(as_containers),

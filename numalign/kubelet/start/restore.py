@@ -102,21 +102,15 @@ def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, t
         release: the kubelet's, as (major, minor).
     """
     mended = []
-    if files.cpu is not None:
+    # From which release on a checksum of 0 is taken unchecked.
+    for field, file, since in (("cpu", cpu_file, (1, 0)), ("memory", memory_file, (1, 36))):
         with suppress(CheckpointError):
-            cpus, sums = cpu_file.inspect(files.cpu, release)
-            if (cpus.checksum or cpus.form == "with data") and cpus.checksum not in sums.values():
-                good = cpu_file.sealed(cpus)
-                mended.append(Resealed(cpu_file.FILE, cpus.checksum, good.checksum))
-                files = files._replace(cpu=cpu_file.write(good))
-    if files.memory is not None:
-        with suppress(CheckpointError):
-            found, memory_sums = memory_file.inspect(files.memory, release)
-            unchecked = found.checksum == 0 and release >= (1, 36) and found.form != "with data"
-            if not unchecked and found.checksum not in memory_sums.values():
-                sealed = memory_file.sealed(found)
-                mended.append(Resealed(memory_file.FILE, found.checksum, sealed.checksum))
-                files = files._replace(memory=memory_file.write(sealed))
+            found, sums = file.inspect(getattr(files, field) or "", release)
+            unchecked = found.checksum == 0 and release >= since and found.form != "with data"
+            if not unchecked and found.checksum not in sums.values():
+                sealed = file.sealed(found)
+                mended.append(Resealed(file.FILE, found.checksum, sealed.checksum))
+                files = files._replace(**{field: file.write(sealed)})
     return files, tuple(mended)
 
 

@@ -26,17 +26,14 @@ def take_over(setup: Setup, there: Session, *, fit_check: bool = True) -> Sessio
         StartError: the kubelet would refuse to start, also without any state.
     """
     session = open_session(setup, fit_check=fit_check)
-    if _same(session.node, there.node) or _keeps(session.node, there):
+    new, old = session.node, there.node
+    # The kubelet that runs there does not start again, so nothing can stop it.
+    if (new.machine, new.config, new.kubelet) == (old.machine, old.config, old.kubelet) or _keeps(new, there):
         return session._replace(state=there.state, pods=there.pods)
     for pod in there.pods:
         session = admit(session, pod).then
         session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
     return session
-
-
-def _same(node: Node, old: Node) -> bool:
-    """Tell whether this is the kubelet that runs there: it does not start again, so nothing can stop it."""
-    return (node.machine, node.config, node.kubelet) == (old.machine, old.config, old.kubelet)
 
 
 def _keeps(node: Node, there: Session) -> bool:
