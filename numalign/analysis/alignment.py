@@ -10,7 +10,7 @@ it goes without a device it asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -154,13 +154,16 @@ def _memory_of(numa: NUMANode, resource: str) -> int:
     return numa.hugepages.get(page_size(resource), 0)
 
 
+def alignments(outcome: Outcome) -> Iterator[tuple[ContainerDemand, Alignment]]:
+    """Judge each container of an admitted pod."""
+    node, uid = outcome.before.node, outcome.demand.uid
+    for one in outcome.demand.containers:
+        yield one, alignment(node, holding(node, outcome.after, uid, one), one)
+
+
 def verdict_of(outcome: Outcome) -> Verdict:
     """Judge an admitted pod as a whole."""
-    node, uid = outcome.before.node, outcome.demand.uid
-    return worst(
-        alignment(node, holding(node, outcome.after, uid, container), container).verdict
-        for container in outcome.demand.containers
-    )
+    return worst(judged.verdict for _, judged in alignments(outcome))
 
 
 def aligned(outcome: Outcome) -> bool | None:

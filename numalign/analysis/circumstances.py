@@ -68,14 +68,11 @@ def counted_cores(outcome: Outcome) -> Cores | None:
     container = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
     if container is None:
         return None
-    own = 0
-    for one in outcome.before.node.machine.numa_nodes:
-        own |= one.cpus
     return Cores(
         container.cpus,
         manager.topology.cpus_per_core,
         (state.default & ~manager.physically_reserved).bit_count(),
-        (own & ~manager.physically_reserved).bit_count(),
+        (outcome.before.node.machine.cpus & ~manager.physically_reserved).bit_count(),
         tuple(
             (one.name, one.cpus)
             for one in outcome.demand.containers
@@ -151,7 +148,7 @@ def circumstances(outcome: Outcome, rows: tuple[Sequence[Row], Sequence[Row]], *
     return Circumstances(
         own=tuple(one for one in own if one.resource in told),
         handed=tuple(one for one in handed if one.resource in told),
-        sums=tuple(one for one in asked if _largest(one) <= one.capacity < one.requested),
+        sums=tuple(one for one in asked if max(size for _, size in one.parts) <= one.capacity < one.requested),
         together=tuple(one for one in parts if one.resource in told),
         shares=tuple(shares_of_node(outcome.pod, outcome.fit.failures if outcome.fit else ())),
         groups=tuple(held_groups(outcome)) if any(map(is_memory, names)) else (),
@@ -175,7 +172,3 @@ def _sockets(node: Node, rows: Sequence[Row]) -> int:
         return 0
     most = sorted((nodes.bit_count() for nodes in found.sockets), reverse=True)[: found.width]
     return found.width if sum(most) > width else 0
-
-
-def _largest(one: Sum) -> int:
-    return max(amount for _, amount in one.parts)

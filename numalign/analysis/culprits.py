@@ -46,12 +46,6 @@ def next_in_the_way(outcome: Outcome, table: Matrix | None, blocking: Sequence[R
     return tuple(row for row in table.rows if row in refused and row not in blocking)
 
 
-def refused_at(outcome: Outcome) -> Matrix | None:
-    """Lay out the decision at which the managers refused a pod; None: they did not, or never came to one."""
-    decision = refused_decision(outcome)
-    return decision and matrix(outcome.before.node, outcome.demand, decision)
-
-
 def refused_decision(outcome: Outcome) -> Decision | None:
     """Return the last decision about a pod that the managers refused; None: there is none."""
     asked = () if outcome.result.admit else decisions(outcome)
@@ -106,7 +100,7 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
         return tuple(row for row in table.rows if row in memory)
     if len(memory) > 1 and len(found) > 1 and memory[0] in found and _wider_together(node, memory):
         return tuple(row for row in table.rows if row in found or row in memory)
-    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _somewhere_alone(found):
+    if len(memory) > 1 and len(found) > 1 and memory[0] in found and all(map(_nodes_alone, found)):
         needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
         return tuple(row for row in table.rows if row in (needed if len(needed) >= len(found) else found))
     return found
@@ -144,10 +138,6 @@ def _short(row: Row) -> bool:
     if row.unplaced or (row.possible and is_memory(row.resource)):
         return not row.possible
     return row.free + sum(cell.handed for cell in row.cells) < row.requested
-
-
-def _somewhere_alone(rows: Sequence[Row]) -> bool:
-    return all(_nodes_alone(row) for row in rows)
 
 
 def _nodes_alone(row: Row) -> frozenset[int]:

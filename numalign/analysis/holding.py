@@ -7,12 +7,10 @@ kubelet looks at holdings through these values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.kubelet import device
-from numalign.model.cpuset import node_mask
+from numalign.model.cpuset import from_ids, node_mask
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
@@ -114,7 +112,7 @@ def handed_on(node: Node, state: NodeState, pod: PodDemand) -> Iterator[Handed]:
         if members:
             held = tuple(one for one in inits if holdings.get(one, {}).get(name, 0) & members)
             there = device.per_numa(node.device.resources[name], members)
-            nodes = reduce(or_, (1 << numa for numa in there if numa >= 0), 0)
+            nodes = from_ids(numa for numa in there if numa >= 0)
             yield Handed(name, held, members.bit_count(), nodes, there)
     for (mask, name), amount in state.memory.reusable_of(pod.uid).items():
         if amount:

@@ -7,8 +7,6 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
-from operator import or_
 from typing import Literal
 
 from numalign.analysis.holding import Handed, handed_on, memory_width
@@ -16,7 +14,7 @@ from numalign.analysis.loose import Loose, loose
 from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
-from numalign.model.cpuset import NUMAMask, node_mask
+from numalign.model.cpuset import NUMAMask, node_mask, union
 from numalign.model.resources import CPU, is_memory
 from numalign.values import NamedTuple
 
@@ -176,7 +174,7 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row
 def _together(row: Row, ids: tuple[int, ...]) -> bool:
     """Tell whether nodes that may be used together have enough memory (docs/rules/memory-manager.md 23)."""
     sets = [one.nodes for one in row.bound]
-    untouched = sum(1 << numa for numa in ids) & ~reduce(or_, sets, 0)
+    untouched = sum(1 << numa for numa in ids) & ~union(sets)
     free = dict(zip(ids, (cell.free for cell in row.cells), strict=True))
     return any(sum(free[numa] for numa in ids if mask >> numa & 1) >= row.requested for mask in (*sets, untouched))
 

@@ -7,10 +7,8 @@ is large, its size and about how long it takes the kubelet are told instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import product
 from math import prod
-from operator import or_
 from typing import Literal
 
 from numalign.analysis.limits import MAX_COMBINATIONS_SHOWN
@@ -20,6 +18,7 @@ from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList,
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
 from numalign.kubelet.topology.provider import ProviderName
+from numalign.model.cpuset import union
 from numalign.values import NamedTuple
 
 MAX_NODES_LISTED = 8
@@ -114,14 +113,9 @@ def _said(provider: ProviderName, resource: str, hints: Hints, width: int) -> Sa
     if isinstance(hints, WithoutMask):
         return Said(provider, resource, None, hints.value, 0)
     if isinstance(hints, HintFamily) and width > MAX_NODES_LISTED:
-        return Said(provider, resource, None, "hints", _most(hints))
+        return Said(provider, resource, None, "hints", all_sets(union(one.nodes for one in hints.sets).bit_count()))
     listed = explicit([hints])[0]
     return Said(provider, resource, listed, "hints", len(listed))
-
-
-def _most(family: HintFamily) -> int:
-    """Count the sets that a family's nodes have."""
-    return all_sets(reduce(or_, (one.nodes for one in family.sets)).bit_count())
 
 
 def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:

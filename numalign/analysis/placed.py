@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from itertools import combinations
-from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import memory_width, nodes_of_cpus
+from numalign.model.cpuset import from_ids, ids, union
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
@@ -85,8 +84,8 @@ class Placed:
                 self._take(block.type, block.mask, block.mask, memory_width(node, block.type, size))
                 if self._cpus and block.mask & ~self._cpus:
                     self.remote.append(Part(block.type, block.mask & ~self._cpus))
-        for name, ids, _, members in held.devices:
-            self._place_devices(name, ids, members)
+        for each in held.devices:
+            self._place_devices(each.resource, each.ids, each.members)
 
     @property
     def spread(self) -> bool:
@@ -127,8 +126,8 @@ class Placed:
             if not nodes:
                 unknown.append(device_id)
                 continue
-            there = reduce(or_, (1 << numa for numa in nodes))
-            near = reduce(or_, (self.near[numa] for numa in nodes))
+            there = from_ids(nodes)
+            near = union(self.near[numa] for numa in nodes)
             if near & (near - 1):
                 wide.append((device_id, there))
             else:
@@ -146,7 +145,7 @@ class Placed:
     def _near_by(self, name: str, nodes: int, found: tuple[str, ...]) -> Nearby:
         """Tell by which nodes without CPUs devices count as where the container's CPUs are."""
         bare = [numa for numa, near in self.near.items() if nodes >> numa & 1 and near & self._cpus]
-        nearest = reduce(or_, (self.near[numa] for numa in bare))
+        nearest = union(self.near[numa] for numa in bare)
         return Nearby(name, nodes, found, sum(1 << numa for numa in bare), nearest)
 
     def _nodes_of(self, device: Device) -> list[int]:
@@ -160,7 +159,7 @@ class Placed:
     def _place_wide(self, name: str, devices: Iterable[tuple[str, int]]) -> None:
         """Place devices that are near several nodes: each is where the rest is, if it can be."""
         for device_id, there in devices:
-            near = reduce(or_, (mask for numa, mask in self.near.items() if there >> numa & 1))
+            near = union(mask for numa, mask in self.near.items() if there >> numa & 1)
             if there & (there - 1):
                 self.between.setdefault(name, {})[device_id] = there
             chosen = near & (self._cpus or self.nodes) or near
@@ -171,9 +170,8 @@ class Placed:
         """Count how few nodes with CPUs have so many devices of a resource near them."""
         if self.functions is None and all(mask == 1 << numa for numa, mask in self.near.items()):
             return resource.width(amount)
-        masks = [reduce(or_, (self.near[numa] for numa in self._nodes_of(one)), 0) for one in resource.devices]
-        masks = [mask for mask in masks if mask]
-        bits = [1 << place for place in range(reduce(or_, masks, 0).bit_length()) if reduce(or_, masks) >> place & 1]
+        masks = [union(self.near[numa] for numa in self._nodes_of(one)) for one in resource.devices]
+        bits = [1 << place for place in ids(union(masks))]
         if len(bits) > MAX_NODES_COMBINED:
             return resource.width(amount)
         for size in range(1, len(bits) + 1):

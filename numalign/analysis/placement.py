@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numalign.analysis.alignment import Alignment, alignment
-from numalign.analysis.holding import holding
+from numalign.analysis.alignment import Alignment, alignments
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
@@ -36,12 +35,7 @@ class Placement(NamedTuple):
 
 def placements(outcome: Outcome) -> tuple[Placement, ...]:
     """Describe all containers of an admitted pod."""
-    node, uid = outcome.before.node, outcome.demand.uid
-    found = []
-    for container in outcome.demand.containers:
-        held = holding(node, outcome.after, uid, container)
-        found.append(_placement(node, alignment(node, held, container), container.name))
-    return tuple(found)
+    return tuple([_placement(outcome.before.node, judged, one.name) for one, judged in alignments(outcome)])
 
 
 def distance_between(node: Node, one: int, other: int) -> int | None:

@@ -214,7 +214,7 @@ def taken_apart(outcome: Outcome) -> Refusal:
     decision = refused_decision(outcome)
     table = decision and matrix(outcome.before.node, outcome.demand, decision)
     blocking = culprits(outcome, table)
-    whole = _of_the_whole_pod(table, blocking)
+    whole = table is not None and table.container is None and all(row in table.rows for row in blocking)
     also = next_in_the_way(outcome, table, blocking)
     around = circumstances(outcome, (blocking, also), whole=whole)
     told, fatal = {row.resource: row.requested for row in blocking}, crash(outcome)
@@ -235,11 +235,6 @@ def taken_apart(outcome: Outcome) -> Refusal:
         crash=fatal,
         rest=rest(outcome),
     )
-
-
-def _of_the_whole_pod(table: Matrix | None, blocking: Sequence[Row]) -> bool:
-    """Tell whether what is in the way is told by a decision about the whole pod."""
-    return table is not None and table.container is None and all(row in table.rows for row in blocking)
 
 
 def _in_no_table(blocking: Sequence[Row], table: Matrix | None) -> Iterator[Amount]:

@@ -19,11 +19,13 @@ from numalign.model.quantity import NANO, Quantity
 from numalign.model.resources import of_limit
 from numalign.values import NamedTuple
 
+Operation = Literal["admit", "start", "end"]
+
 
 class Event(NamedTuple):
     """Something that happened on the node."""
 
-    op: Literal["admit", "start", "end"]
+    op: Operation
     pod: Pod
 
 
@@ -117,12 +119,8 @@ def played(session: Session, events: Iterable[Event]) -> Session:
 
 def arrivals(pods: Iterable[Pod], *, started: bool = False) -> tuple[Event, ...]:
     """Let pods come up one after another; `started`: their containers start before the next pod comes."""
-    events = []
-    for pod in pods:
-        events.append(Event("admit", pod))
-        if started:
-            events.append(Event("start", pod))
-    return tuple(events)
+    ops: tuple[Operation, ...] = ("admit", "start") if started else ("admit",)
+    return tuple([Event(op, pod) for pod in pods for op in ops])
 
 
 ContainerAmounts = Mapping[tuple[str, str], int]

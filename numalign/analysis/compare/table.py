@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
 
 
 def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
-    """Yield every policy in every scope, without and then with each option.
+    """Yield every policy in every scope: as given, with each option, with the options that the machine's file suggests.
 
     Policy `none` knows neither scopes nor the Topology Manager's options, so it has one row.
 
@@ -82,26 +82,19 @@ def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
         options: policy options of either manager, each tried by itself.
     """
     config, kubelet = setup.config, setup.kubelet
-    for option in ("", *[name for name in options if name in kubelet.options]):
-        base = apply(config, with_option(setup, option, True)) if option else config
+    known = [name for name in options if name in kubelet.options]
+    bases = [("", config), *((name, apply(config, with_option(setup, name, True))) for name in known)]
+    of_topology = {name for name in known if OPTIONS[name].manager == "topology"}
+    if suggested(setup) != config:
+        bases.append((suggestion(setup.machine), suggested(setup)))
+        of_topology.add(suggestion(setup.machine))
+    for option, base in bases:
         for policy in kubelet.policies:
-            if policy == "none" and option and OPTIONS[option].manager == "topology":
+            if policy == "none" and option in of_topology:
                 continue
             for scope in kubelet.scopes if policy != "none" else (config.topology_manager_scope,):
                 tried = base._replace(topology_manager_policy=policy, topology_manager_scope=scope)
                 yield Variant(setup._replace(config=tried), option, tried == config)
-    yield from _suggested(setup)
-
-
-def _suggested(setup: Setup) -> Iterator[Variant]:
-    """Yield every policy but `none` in every scope with the options that the machine's file suggests."""
-    config, kubelet = suggested(setup), setup.kubelet
-    if config == setup.config:
-        return
-    for policy in kubelet.policies:
-        for scope in kubelet.scopes if policy != "none" else ():
-            tried = config._replace(topology_manager_policy=policy, topology_manager_scope=scope)
-            yield Variant(setup._replace(config=tried), suggestion(setup.machine))
 
 
 def run(
@@ -133,9 +126,9 @@ def run(
     first = tuple(islice(stream, len(pods)))
     replicas = aligned_replicas = 0
     copies = first
-    while (refusal := _first_refused(copies)) is None and replicas < MAX_REPLICAS:
+    while (refusal := next(filter(_refused, copies), None)) is None and replicas < MAX_REPLICAS:
         replicas += 1
-        aligned_replicas += _aligned(copies) is not False
+        aligned_replicas += all(aligned(one) is not False for one in copies)
         copies = tuple(_until_refused(islice(stream, len(pods))))
     stranded = () if refusal is None else tuple(left(refusal.before))
     return Comparison(
@@ -165,18 +158,9 @@ def _until_refused(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
             return
 
 
-def _first_refused(outcomes: Iterable[Outcome]) -> Outcome | None:
-    return next((outcome for outcome in outcomes if _refused(outcome)), None)
-
-
 def _refused(outcome: Outcome) -> bool:
     """Tell whether a pod ends the count; a critical pod that evicts another makes no room for one more."""
     return not outcome.admit or bool(outcome.fit and outcome.fit.preempted)
-
-
-def _aligned(outcomes: Iterable[Outcome]) -> bool | None:
-    known = [one for one in map(aligned, outcomes) if one is not None]
-    return all(known) if known else None
 
 
 def left(session: Session) -> Iterator[Left]:

@@ -91,11 +91,6 @@ def _parts(node: Node) -> object:
     return topology._replace(providers=()), providers, node.reader, node.reservation
 
 
-def decisions(of: Run) -> Sequence[object]:
-    """Put down what a version decides, so that two versions can be compared."""
-    return [of.error, *map(decision, of.outcomes)]
-
-
 def decision(outcome: Outcome) -> object:
     """Put down one decision: admitted or why not, and what the pod holds."""
     uid, after = outcome.demand.uid, outcome.after

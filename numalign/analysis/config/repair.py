@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from numalign.analysis.config.reserve import accepted_section, split_cores
@@ -87,7 +88,9 @@ def repair(setup: Setup, lacks: frozenset[str] = frozenset()) -> Repaired:
     error = start_error(setup)
     while error is not None and len(steps) < MAX_STEPS:
         seen.add(error)
-        for change in _changes(setup._replace(config=config)):
+        now = setup._replace(config=config)
+        # Offers come in the order of the start-up checks, so that the nearest change is the first.
+        for change in chain.from_iterable(offer(now) for offer in _OFFERS):
             if FIELD_NAMES[change.field] in lacks:
                 continue
             changed = config._replace(**change.values)
@@ -102,16 +105,6 @@ def repair(setup: Setup, lacks: frozenset[str] = frozenset()) -> Repaired:
     return Repaired(config, error is None, tuple(steps))
 
 
-def _changes(setup: Setup) -> Iterator[SettingChange]:
-    """Offer changes in the order of the start-up checks, so that the nearest one comes first."""
-    for offer in _OFFERS:
-        yield from offer(setup)
-
-
-def _nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    return nearest(word, known) or otherwise
-
-
 def _names(setup: Setup) -> Iterator[SettingChange]:
     config = setup.config
     for field, known, otherwise in (
@@ -122,7 +115,7 @@ def _names(setup: Setup) -> Iterator[SettingChange]:
     ):
         word = getattr(config, field)
         if word not in known:
-            yield SettingChange(field, _nearest(word, known, otherwise), f"allowed: {', '.join(known)}")
+            yield SettingChange(field, nearest(word, known) or otherwise, f"allowed: {', '.join(known)}")
 
 
 def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
@@ -161,10 +154,9 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
             yield SettingChange("eviction_hard", {**thresholds, name: one[0]}, f"{one[0]} is {one[1]}")
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
-        meant = _nearest(name, reserving.SIGNALS, "")
+        meant = nearest(name, reserving.SIGNALS)
         if meant and name not in reserving.SIGNALS and meant not in thresholds:
-            renamed = {meant if key == name else key: text for key, text in thresholds.items()}
-            yield SettingChange("eviction_hard", renamed, f"the signal is {meant}")
+            yield SettingChange("eviction_hard", _renamed(thresholds, name, meant), f"the signal is {meant}")
     if bad:
         yield SettingChange(
             "eviction_hard", _without(thresholds, bad), f"{', '.join(sorted(bad))}: unknown signal or invalid amount"
@@ -177,6 +169,10 @@ def _unreadable(read: Callable[[Mapping[str, str]], object], texts: Mapping[str,
     except StartError:
         return True
     return False
+
+
+def _renamed(texts: Mapping[str, str], name: str, meant: str) -> dict[str, str]:
+    return {meant if key == name else key: text for key, text in texts.items()}
 
 
 def _without(texts: Mapping[str, str], names: set[str]) -> dict[str, str]:
@@ -261,10 +257,9 @@ def _misnamed(field: str, given: Mapping[str, str], kubelet: Kubelet, manager: M
         if since is not None and since > kubelet.version:
             yield SettingChange(field, rest, f"{name} is new in {version_text(since)}")
             continue
-        meant = _nearest(name, known, "")
+        meant = nearest(name, known)
         if meant and meant not in given:
-            renamed = {meant if key == name else key: text for key, text in given.items()}
-            yield SettingChange(field, renamed, f"the option is {meant}")
+            yield SettingChange(field, _renamed(given, name, meant), f"the option is {meant}")
         yield SettingChange(field, rest, f"allowed: {', '.join(sorted(known))}")
 
 

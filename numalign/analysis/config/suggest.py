@@ -17,7 +17,7 @@ from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reservation import readable_reservation
 from numalign.kubelet.topology.options import OPTIONS as TOPOLOGY_OPTIONS
 from numalign.model import cpuset
-from numalign.model.cpuset import format_set
+from numalign.model.cpuset import format_set, union
 from numalign.model.machine import LAST_NUMA_ID, Machine
 from numalign.model.quantity import GIBI
 from numalign.values import NamedTuple
@@ -156,10 +156,7 @@ def reserved_cores(machine: Machine) -> int:
     nodes = sorted((node for node in machine.numa_nodes if node.cpus), key=lambda node: node.id)
     by_node = [[core for core in ordered if core & node.cpus] for node in nodes]
     turns = [cores[turn] for turn in range(count) for cores in by_node if turn < len(cores)]
-    reserved = 0
-    for core in turns[:count]:
-        reserved |= core
-    return reserved or first_core(machine)
+    return union(turns[:count]) or first_core(machine)
 
 
 def reserved_memory(memory: int) -> int:

@@ -125,17 +125,16 @@ _CGROUPS: Final = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/s
 _EKS_EVICTION: Final = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
 
 
-def _plain(_: Facts, __: Fields) -> Base:
-    return Base()
+def _always(base: Base) -> Callable[[Facts, Fields], Base]:
+    return lambda _, __: base
+
+
+_PLAIN: Final = _always(Base())
 
 
 def _flags_alone(facts: Facts, _: Fields) -> Base:
     """A kubelet without `--config` has no eviction threshold from 1.26 on (0.3)."""
     return Base({"evictionHard": {}} if facts.since((1, 26)) else {"evictionHard": DEFAULT_EVICTION})
-
-
-def _config_not_read(_: Facts, __: Fields) -> Base:
-    return Base(unknown={"the file of --config": "check that file, or add its settings as flags"})
 
 
 def _by_pods(facts: Facts, pods: int | None, why: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -208,16 +207,6 @@ def _aks(facts: Facts, given: Fields) -> Base:
     return Base(fields | ({"maxPods": pods} if pods else {}))
 
 
-def _gardener(_: Facts, __: Fields) -> Base:
-    others = ("imagefs.available", "imagefs.inodesFree", "nodefs.available", "nodefs.inodesFree")
-    eviction = {"memory.available": "100Mi", **dict.fromkeys(others, "5%")}
-    return Base({"kubeReserved": {"cpu": "80m", "memory": "1Gi"}, "evictionHard": eviction})
-
-
-def _k3s(_: Facts, __: Fields) -> Base:
-    return Base({"evictionHard": {"imagefs.available": "15%", "nodefs.available": "15%"}})
-
-
 def talos(_: Facts, __: Fields, *, role: str = "") -> Base:
     """Write what Talos reserves on a `worker`, or on a `controlplane`; an empty role is an unknown one (59)."""
     reserved = {"cpu": "50m", "pid": "100", "ephemeral-storage": "256Mi"}
@@ -226,16 +215,6 @@ def talos(_: Facts, __: Fields, *, role: str = "") -> Base:
             {"systemReserved": reserved}, {"systemReserved.memory": "add systemReserved, or machine.type, to the file"}
         )
     return Base({"systemReserved": {**reserved, "memory": "384Mi" if role == "worker" else "512Mi"}})
-
-
-def _kops(_: Facts, __: Fields) -> Base:
-    return Base({"evictionHard": {**_EKS_EVICTION, "imagefs.available": "10%", "imagefs.inodesFree": "5%"}})
-
-
-def _kubespray(_: Facts, __: Fields) -> Base:
-    rest = {"ephemeral-storage": "500Mi", "pid": "1000"}
-    kube, system = {"cpu": "100m", "memory": "256Mi", **rest}, {"cpu": "500m", "memory": "512Mi", **rest}
-    return Base({"kubeReserved": kube, "systemReserved": system})
 
 
 def openshift(facts: Facts, given: Fields, *, sizing: bool | None = False) -> Base:
@@ -258,15 +237,6 @@ def openshift(facts: Facts, given: Fields, *, sizing: bool | None = False) -> Ba
     return Base({**fields, "systemReserved": reserved}, note=note)
 
 
-def _microshift(_: Facts, __: Fields) -> Base:
-    return Base(unknown={"the file of MicroShift": "check the settings of the node (/configz)"})
-
-
-def _oke(_: Facts, __: Fields) -> Base:
-    return Base(unknown={"evictionHard": "add --eviction-hard"})
-
-
-_SAME: Final = {name: name for name in FIELD_NAMES.values()}
 _THRESHOLDS: Final = {
     "memoryAvailable": "memory.available",
     "imageFSAvailable": "imagefs.available",
@@ -277,19 +247,21 @@ _THRESHOLDS: Final = {
 
 
 def _same(*names: str) -> dict[str, str]:
-    return {name: _SAME[name] for name in names}
+    return {name: name for name in names}
 
 
-KUBELET: Final = System("", _plain)
+KUBELET: Final = System("", _PLAIN)
 FLAGS: Final = System("", _flags_alone)
 """A kubelet's whole command line without `--config`."""
-SOME_FLAGS: Final = System("", _config_not_read)
+SOME_FLAGS: Final = System(
+    "", _always(Base(unknown={"the file of --config": "check that file, or add its settings as flags"}))
+)
 """Flags over a file that was not read."""
 NODECONFIG: Final = System("EKS", eks)
 AL2: Final = System("EKS AL2", eks)
 KARPENTER: Final = System(
     "Karpenter",
-    _plain,
+    _PLAIN,
     _same("maxPods", "podsPerCore", "kubeReserved", "systemReserved", "evictionHard"),
 )
 """`spec.kubelet` of an EC2NodeClass, but for AL2023."""
@@ -345,9 +317,17 @@ AKS: Final = System(
     },
 )
 AKS_NODECLASS: Final = System("AKSNodeClass", _aks, _same("cpuManagerPolicy", "topologyManagerPolicy"))
+_OTHER_SIGNALS: Final = ("imagefs.available", "imagefs.inodesFree", "nodefs.available", "nodefs.inodesFree")
 GARDENER: Final = System(
     "Gardener",
-    _gardener,
+    _always(
+        Base(
+            {
+                "kubeReserved": {"cpu": "80m", "memory": "1Gi"},
+                "evictionHard": {"memory.available": "100Mi", **dict.fromkeys(_OTHER_SIGNALS, "5%")},
+            }
+        )
+    ),
     {
         **_same("cpuManagerPolicy", "maxPods", "featureGates"),
         **{f"kubeReserved.{name}": f"kubeReserved.{name}" for name in ("cpu", "memory", "pid")},
@@ -355,26 +335,41 @@ GARDENER: Final = System(
         **{f"evictionHard.{own}": f"evictionHard.{name}" for own, name in _THRESHOLDS.items()},
     },
 )
-K3S: Final = System("K3s", _k3s, whole=frozenset({"evictionHard"}))
+K3S: Final = System(
+    "K3s",
+    _always(Base({"evictionHard": {"imagefs.available": "15%", "nodefs.available": "15%"}})),
+    whole=frozenset({"evictionHard"}),
+)
 TALOS: Final = System("Talos", talos, whole=frozenset({"systemReserved"}))
 KOPS: Final = System(
     "kops",
-    _kops,
+    _always(Base({"evictionHard": {**_EKS_EVICTION, "imagefs.available": "10%", "imagefs.inodesFree": "5%"}})),
     _same(
-        *(
-            "cpuManagerPolicy",
-            "topologyManagerPolicy",
-            "kubeReserved",
-            "systemReserved",
-            "evictionHard",
-            "featureGates",
-        ),
-        *("maxPods", "kubeReservedCgroup", "systemReservedCgroup"),
+        "cpuManagerPolicy",
+        "topologyManagerPolicy",
+        "kubeReserved",
+        "systemReserved",
+        "evictionHard",
+        "featureGates",
+        "maxPods",
+        "kubeReservedCgroup",
+        "systemReservedCgroup",
     ),
     whole=frozenset({"evictionHard"}),
 )
-KUBEADM: Final = System("kubeadm", _plain)
-KUBESPRAY: Final = System("kubespray", _kubespray)
+KUBEADM: Final = System("kubeadm", _PLAIN)
+_BOTH: Final = {"ephemeral-storage": "500Mi", "pid": "1000"}
+KUBESPRAY: Final = System(
+    "kubespray",
+    _always(
+        Base(
+            {
+                "kubeReserved": {"cpu": "100m", "memory": "256Mi", **_BOTH},
+                "systemReserved": {"cpu": "500m", "memory": "512Mi", **_BOTH},
+            }
+        )
+    ),
+)
 KUBESPRAY_NAMES: Final = {
     "kubelet_cpu_manager_policy": "cpuManagerPolicy",
     "kubelet_cpu_manager_policy_options": "cpuManagerPolicyOptions",
@@ -385,16 +380,15 @@ KUBESPRAY_NAMES: Final = {
     **{
         f"{owner}_{own}_reserved": f"{owner}Reserved.{name}"
         for owner in ("kube", "system")
-        for own, name in (
-            *(("cpu", "cpu"), ("memory", "memory")),
-            *(("ephemeral_storage", "ephemeral-storage"), ("pid", "pid")),
-        )
+        for own, name in ((text.replace("-", "_"), text) for text in ("cpu", "memory", "ephemeral-storage", "pid"))
     },
 }
 """Variables -> fields; the other fields are in `kubelet_config_extra_args`."""
 OPENSHIFT: Final = System("OpenShift", openshift, without=frozenset({"featureGates"}), takes_cpus=True)
-OKE: Final = System("OKE", _oke)
-MICROSHIFT: Final = System("MicroShift", _microshift)
+OKE: Final = System("OKE", _always(Base(unknown={"evictionHard": "add --eviction-hard"})))
+MICROSHIFT: Final = System(
+    "MicroShift", _always(Base(unknown={"the file of MicroShift": "check the settings of the node (/configz)"}))
+)
 
 
 def config_of(fields: Fields) -> KubeletConfig:

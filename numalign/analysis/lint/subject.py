@@ -53,18 +53,22 @@ class Subject(NamedTuple):
 def subject(pod: Pod, on: Session | None) -> Subject:
     """Read a pod for the rules, as the kubelet there reads it."""
     pod, demand = on.node.read_pod(pod) if on else (pod, read_demand(pod))
-    paths = [
-        child(f"spec.{which}", index)
-        for which in ("initContainers", "containers")
-        for index in range(len(pod.spec.get(which) or ()))
-    ]
     says_so = pod.annotations.get(ALIGN) == "true" or bool(pod.spec.get("resources"))
     claiming = _claiming(pod)
     parts = tuple(
         Part(container, demanded, path, says_so or container.name in claiming or _wants(container, demanded))
-        for container, demanded, path in zip(pod.containers, demand.containers, paths, strict=True)
+        for container, demanded, path in zip(pod.containers, demand.containers, container_paths(pod), strict=True)
     )
     return Subject(pod, demand, parts, on)
+
+
+def container_paths(pod: Pod) -> list[str]:
+    """Name the places of a pod's containers, in the kubelet's order."""
+    return [
+        child(f"spec.{which}", index)
+        for which in ("initContainers", "containers")
+        for index in range(len(pod.spec.get(which) or ()))
+    ]
 
 
 def _wants(container: Container, demand: ContainerDemand) -> bool:

@@ -24,6 +24,8 @@ from numalign.kubelet.start.restore import POD_ENTRIES_GATE, ROOT, StateFiles
 DEVICES: Final = f"{ROOT}/{device_file.FILE}"
 """The device plugins' folder does not follow `--root-dir`."""
 MISMATCH: Final = "state-file-checksum"
+Inspect = Callable[..., tuple[CPUCheckpoint | MemoryCheckpoint, Mapping[str, int]]]
+"""(text, release) -> what a file says, and its right checksum in each form."""
 _DRA: Final = "dra_manager_state"
 _FIRST_RESIZED: Final = "pod_status_manager_state"
 _RESIZED: Final = (1, 33)
@@ -45,39 +47,61 @@ def file_findings(
         gate: tells whether a feature gate is on.
     """
     pod_entries = gate(POD_ENTRIES_GATE)
-    if files.cpu is not None:
-        yield from _cpu(files.cpu, release, f"{root}/{cpu_file.FILE}", pod_entries=pod_entries)
-    if files.memory is not None:
-        yield from _memory(files.memory, release, f"{root}/{memory_file.FILE}", pod_entries=pod_entries)
+    for state, file in ((files.cpu, cpu_file), (files.memory, memory_file)):
+        if state is not None:
+            yield from _state_file(state, release, f"{root}/{file.FILE}", file.inspect, pod_entries=pod_entries)
     if files.devices is not None:
         yield from _devices(files.devices)
     for name, text in sorted(further.items()):
         yield from _further(name, text, f"{root}/{name}", read=_reads(name, release, gate))
 
 
-def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
+def _state_file(
+    text: str, release: tuple[int, int], path: str, inspect: Inspect, *, pod_entries: bool
+) -> Iterator[NodeFinding]:
+    """Judge the file of the CPU Manager, or of the Memory Manager."""
     try:
-        found, sums = cpu_file.inspect(text, release)
+        found, sums = inspect(text, release)
     except CheckpointError as error:
-        yield _unreadable(path, error)
+        yield _stopping("state-file-unreadable", path, f"unreadable ({error}): the kubelet would not start")
         return
-    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, cpu_file.inspect):
-        yield _forgotten(path)
+    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, inspect):
+        # A file of 1.37 whose pods as a whole an older kubelet does not see.
+        message = "was written by 1.37: this kubelet reads its older fields, and forgets what pods hold as a whole"
+        yield _stopping("pod-entries-dropped", path, message, "warning")
     right = found.checksum in sums.values()
     if found.form == "with data":
         if not right:
-            yield _wrong_data(path, found.checksum, sums["with data"])
+            yield _mismatch("dataChecksum", path, found.checksum, sums["with data"])
     elif found.checksum == 0:
+        if isinstance(found, MemoryCheckpoint):
+            yield _zero(release, path, sums["current"])
         if found.pod_entries:
-            yield _dropped(path)
+            message = "has checksum 0 and pod entries: 1.36 ignores the entries and forgets the pod-level resources"
+            yield _stopping("pod-entries-dropped", path, message, "warning")
     elif not right:
-        yield _mismatch(path, found.checksum, sums["current" if "current" in sums else found.form])
+        yield _mismatch("checksum", path, found.checksum, sums["current" if "current" in sums else found.form])
     elif found.form == "with podEntries" and not _takes_pods(release, gate_on=pod_entries):
-        yield _only_gated(path)
-    if found.form == "first generation" and release >= SINCE_DATA:
+        gated = "has pod entries: only 1.36 with gate PodLevelResourceManagers, and 1.37, read it; other kubelets stop"
+        yield _stopping("state-file-pod-entries", path, gated)
+    if isinstance(found, CPUCheckpoint) and found.form == "first generation":
+        yield from _first_generation(found, release, path)
+
+
+def _zero(release: tuple[int, int], path: str, right: int) -> NodeFinding:
+    """Tell of a memory file with checksum 0."""
+    if release < _TAKES_ZERO:
+        return _mismatch("checksum", path, 0, right)
+    text = "has checksum 0: this kubelet accepts it, releases up to 1.35 do not start with it"
+    return NodeFinding("memory-checksum-zero", "warning", path, text, "do not go back to 1.35 with this file")
+
+
+def _first_generation(found: CPUCheckpoint, release: tuple[int, int], path: str) -> Iterator[NodeFinding]:
+    """Tell of a CPU file without pods, which the kubelet before 1.18 wrote."""
+    if release >= SINCE_DATA:
         text = f"is of a kubelet before 1.18, which {version_text(release)} does not read: it does not start with it"
-        yield NodeFinding("cpu-first-generation", "error", path, text, drain_and_delete(path))
-    elif found.form == "first generation" and found.containers:
+        yield _stopping("cpu-first-generation", path, text)
+    elif found.containers:
         yield NodeFinding(
             "cpu-first-generation",
             "warning",
@@ -88,32 +112,7 @@ def _cpu(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -
         )
 
 
-def _memory(text: str, release: tuple[int, int], path: str, *, pod_entries: bool) -> Iterator[NodeFinding]:
-    try:
-        found, sums = memory_file.inspect(text, release)
-    except CheckpointError as error:
-        yield _unreadable(path, error)
-        return
-    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, memory_file.inspect):
-        yield _forgotten(path)
-    if found.form == "with data":
-        if found.checksum not in sums.values():
-            yield _wrong_data(path, found.checksum, sums["with data"])
-    elif found.checksum == 0:
-        if release < _TAKES_ZERO:
-            yield _mismatch(path, 0, sums["current"])
-        else:
-            text = "has checksum 0: this kubelet accepts it, releases up to 1.35 do not start with it"
-            yield NodeFinding("memory-checksum-zero", "warning", path, text, "do not go back to 1.35 with this file")
-        if found.pod_entries:
-            yield _dropped(path)
-    elif found.checksum not in sums.values():
-        yield _mismatch(path, found.checksum, sums["current"])
-    elif found.form == "with podEntries" and not _takes_pods(release, gate_on=pod_entries):
-        yield _only_gated(path)
-
-
-def _has_pods(text: str, inspect: Callable[[str], tuple[CPUCheckpoint | MemoryCheckpoint, object]]) -> bool:
+def _has_pods(text: str, inspect: Inspect) -> bool:
     """Tell whether the content that 1.37 reads of a file has pods as a whole."""
     with suppress(CheckpointError):
         return bool(inspect(text)[0].pod_entries)
@@ -135,11 +134,9 @@ def _devices(text: str) -> Iterator[NodeFinding]:
     if found.old:
         message = "is of a kubelet before 1.20, without NUMA nodes of devices: 1.32 drops it"
         yield NodeFinding("device-file-old", "warning", DEVICES, message, "restart the pods that hold devices")
-    elif found.checksum != device_file.checksum(found):
-        message = (
-            f"wrong checksum (stored {found.checksum}, computed {device_file.checksum(found)}): at its start the "
-            "kubelet forgets all device allocations"
-        )
+    elif found.checksum != (right := device_file.checksum(found)):
+        stored = f"wrong checksum (stored {found.checksum}, computed {right})"
+        message = f"{stored}: at its start the kubelet forgets all device allocations"
         yield NodeFinding("device-checksum", "warning", DEVICES, message, "restart the pods that hold devices")
 
 
@@ -169,41 +166,20 @@ def _further(name: str, text: str, path: str, *, read: bool) -> Iterator[NodeFin
         content, stored = fields["data"], fields["checksum"]
         json.loads(content)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        yield NodeFinding("further-file-unreadable", severity, path, f"unreadable: {what}", drain_and_delete(path))
+        yield _stopping("further-file-unreadable", path, f"unreadable: {what}", severity)
         return
     raw = content.encode("utf-8", "surrogatepass")
     right = crc32(raw) if name == _DRA else fnv1a(b"(string)" + raw)
     if stored != right:
         message = f"wrong checksum (stored {stored}, computed {right}): {what}"
-        yield NodeFinding("further-file-checksum", severity, path, message, drain_and_delete(path))
+        yield _stopping("further-file-checksum", path, message, severity)
 
 
-def _unreadable(path: str, error: CheckpointError) -> NodeFinding:
-    message = f"unreadable ({error}): the kubelet would not start"
-    return NodeFinding("state-file-unreadable", "error", path, message, drain_and_delete(path))
+def _mismatch(field: str, path: str, stored: int, right: int) -> NodeFinding:
+    message = f"wrong {field} (stored {stored}, computed {right}): the kubelet would not start"
+    return _stopping(MISMATCH, path, message)
 
 
-def _mismatch(path: str, stored: int, right: int) -> NodeFinding:
-    message = f"wrong checksum (stored {stored}, computed {right}): the kubelet would not start"
-    return NodeFinding(MISMATCH, "error", path, message, drain_and_delete(path))
-
-
-def _only_gated(path: str) -> NodeFinding:
-    message = "has pod entries: only 1.36 with gate PodLevelResourceManagers, and 1.37, read it; other kubelets stop"
-    return NodeFinding("state-file-pod-entries", "error", path, message, drain_and_delete(path))
-
-
-def _dropped(path: str) -> NodeFinding:
-    message = "has checksum 0 and pod entries: 1.36 ignores the entries and forgets the pod-level resources"
-    return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))
-
-
-def _wrong_data(path: str, stored: int, right: int) -> NodeFinding:
-    message = f"wrong dataChecksum (stored {stored}, computed {right}): the kubelet would not start"
-    return NodeFinding(MISMATCH, "error", path, message, drain_and_delete(path))
-
-
-def _forgotten(path: str) -> NodeFinding:
-    """Tell of a file of 1.37 whose pods as a whole an older kubelet does not see."""
-    message = "was written by 1.37: this kubelet reads its older fields, and forgets what pods hold as a whole"
-    return NodeFinding("pod-entries-dropped", "warning", path, message, drain_and_delete(path))
+def _stopping(code: str, path: str, message: str, severity: Severity = "error") -> NodeFinding:
+    """Tell of a file that goes away."""
+    return NodeFinding(code, severity, path, message, drain_and_delete(path))

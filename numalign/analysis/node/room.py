@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from numalign.analysis.alignment import alignment
-from numalign.analysis.holding import holding
+from numalign.analysis.alignment import alignments
 from numalign.errors import StartError
 from numalign.kubelet.admission import Session, admit
 from numalign.kubelet.setup import Setup
@@ -134,8 +133,5 @@ def _pod(cpus: int) -> Pod:
 
 def _aligned(session: Session, pod: Pod) -> bool:
     outcome = admit(session, pod)
-    if not outcome.admit:
-        return False
-    asked = outcome.demand.containers[0]
-    judged = alignment(session.node, holding(session.node, outcome.after, pod.uid, asked), asked)
-    return judged.aligned is True and judged.nodes.bit_count() == 1
+    every = alignments(outcome) if outcome.admit else ()
+    return any(judged.aligned and judged.nodes.bit_count() == 1 for _, judged in every)

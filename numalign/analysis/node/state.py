@@ -101,10 +101,8 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
                 continue
             total = manager.total[place][number]
             if table.total != total:
-                message = (
-                    f"NUMA node {number} had {table.total} bytes of {resource}, this machine has {total}: "
-                    "the kubelet would not restart"
-                )
+                had = f"NUMA node {number} had {table.total} bytes of {resource}"
+                message = f"{had}, this machine has {total}: the kubelet would not restart"
                 yield NodeFinding("memory-total-differs", "error", path, message, drain_and_delete(path))
     for number, other in memory_file.overlapping_groups(found):
         message = f"the groups of NUMA nodes {number} and {other} overlap without being equal"

@@ -12,7 +12,7 @@ from numalign.kubelet.cpu.state import handed_out_twice
 from numalign.kubelet.device.state import device_ids
 from numalign.kubelet.memory.state import Block
 from numalign.kubelet.node import Node, NodeState
-from numalign.model.cpuset import CPUSet, format_set, ids
+from numalign.model.cpuset import CPUSet, format_set, ids, union
 from numalign.values import NamedTuple
 
 
@@ -78,10 +78,8 @@ def _taken_over(state: NodeState) -> Iterator[Contradiction]:
             part = "cpu" if uid in cpu.pods else "memory"
             yield Contradiction((part, "pods", uid), "the pod requests nothing for all its containers")
     for resource, members in device.reusable.items():
-        held = 0
-        for containers in device.holdings.get(device.reusable_of, {}).values():
-            held |= containers.get(resource, 0)
-        if members & ~held:
+        holdings = device.holdings.get(device.reusable_of, {}).values()
+        if members & ~union(held.get(resource, 0) for held in holdings):
             yield Contradiction(("devices", "reuse", "devices", resource), "some are not the pod's")
     for uid in state.leftovers:
         if uid in state.pods:
@@ -109,11 +107,9 @@ def _cpus(node: Node, state: NodeState) -> Iterator[Contradiction]:
         yield Contradiction(
             ("cpu", "assignments", whose), f"CPUs {format_set(twice)} also belong to another pod, or count as free"
         )
-    held = 0
-    for cpus in owner.values():
-        held |= cpus
-    if every & ~(cpu.default | held):
-        yield Contradiction(("cpu", "default"), f"CPUs {format_set(every & ~(cpu.default | held))} are missing")
+    lost = every & ~union((cpu.default, *owner.values()))
+    if lost:
+        yield Contradiction(("cpu", "default"), f"CPUs {format_set(lost)} are missing")
     reserved = node.cpu.reserved & every & ~cpu.default
     if equal and reserved:
         yield Contradiction(("cpu", "default"), f"reserved CPUs {format_set(reserved)} are missing")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from numalign.values import NamedTuple
@@ -143,15 +143,14 @@ def too(row: Row, around: Circumstances, limit: int) -> tuple[Too, ...]:
     rows = [one for one in around.together if one.resource == row.resource]
     lasting = next((one for one in rows if one.lasting), None)
     return tuple(
-        Too(one.requested, names_of(one.parts), "after" if one.lasting else "before" if split is lasting else "")
+        Too(
+            one.requested,
+            tuple([name for name, _ in one.parts]),
+            "after" if one.lasting else "before" if split is lasting else "",
+        )
         for one in rows
         if one is not split and limit < one.requested
     )
-
-
-def names_of(parts: Iterable[tuple[str, int]]) -> Names:
-    """Name the containers of (container, amount) pairs."""
-    return tuple([name for name, _ in parts])
 
 
 def held_by_own(row: Row, around: Circumstances) -> list[Own]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import what
@@ -19,6 +17,7 @@ from numalign.analysis.reasons.change_facts import (
     WithoutThem,
 )
 from numalign.analysis.reasons.refusal import in_short
+from numalign.model.cpuset import union
 from numalign.model.quantity import NANO
 from numalign.model.resources import is_bytes, is_memory, unit_of
 
@@ -50,7 +49,7 @@ def held_by_them(
         return
     names = {*refusal.resources, *(row.resource for row in _short(refusal, after)[0])} if refusal else set()
     names |= set(_taken_now(refusal, after)) if refusal is not None else set()
-    goes = reduce(or_, (one.nodes for one in after), 0)
+    goes = union(one.nodes for one in after)
     fit = refusal is not None and refusal.stage == "fit"
     if len(part.held) > MAX_PODS_TOLD:
         yield from _all_together(part, names, fit=fit)
@@ -185,7 +184,7 @@ def _short(found: Refusal, after: Sequence[Goes]) -> tuple[dict[Row, tuple[int, 
     table = found.matrix
     if table is None:
         return {}, 0
-    nodes = reduce(or_, (one.nodes for one in after if table.container in (None, one.name)), 0)
+    nodes = union(one.nodes for one in after if table.container in (None, one.name))
     node = nodes if nodes.bit_count() == 1 else 0
     there = {row: _free(row, table, node) for row in table.rows}
     return {row: amounts for row, amounts in there.items() if sum(amounts) < row.requested}, node

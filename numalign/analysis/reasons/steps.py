@@ -98,9 +98,8 @@ def refer(every: Iterable[list[Step]]) -> Iterator[list[Step]]:
     for number, steps in enumerate(every, start=1):
         found = []
         for step in steps:
-            first = (
-                said.setdefault(tuple(map(_key, step.reasons)), number) if step.reasons and not step.told else number
-            )
+            told = tuple([(key(one.fact), one.container, one.larger) for one in step.reasons])
+            first = said.setdefault(told, number) if told and not step.told else number
             found.append(step._replace(told=AsIn(first)) if first != number else step)
         yield found
 
@@ -131,10 +130,6 @@ def _now(reason: Reason, at: str | None) -> object:
     if isinstance(fact, EnoughInAll | TooLittle) and fact.when == "then":
         fact = fact._replace(when="now")
     return key(fact) if reason.container in (None, at) else (key(fact), reason.container)
-
-
-def _key(reason: Reason) -> object:
-    return key(reason.fact), reason.container, reason.larger
 
 
 def _of_which(step: Step) -> tuple[str, ...]:

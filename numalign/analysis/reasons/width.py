@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import combinations
 from math import comb
-from operator import or_
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import Asked, Left, Names, held_by_own, left_to, own, too, what
@@ -24,6 +22,7 @@ from numalign.analysis.reasons.width_facts import (
     TiedBy,
     TooWide,
 )
+from numalign.model.cpuset import union
 from numalign.model.resources import CPU, is_bytes
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def never_meet(rows: Sequence[Row], table: Matrix, around: Circumstances) -> Ite
 
 def _left_by_init(rows: Sequence[Row], table: Matrix, around: Circumstances) -> int | None:
     """Give the one node to which an init container's CPUs tie a container that needs one node, and has too little."""
-    left = reduce(or_, (one.nodes for one in around.own if one.resource == CPU and one.kind == "init"), 0)
+    left = union(one.nodes for one in around.own if one.resource == CPU and one.kind == "init")
     if rows[0].resource != CPU or left.bit_count() != 1 or any(row.width > 1 for row in rows):
         return None
     numa = left.bit_length() - 1

@@ -92,7 +92,8 @@ def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed,
     """
     findings, remote = list(_missing(plan, machine)), None
     if group is not None:
-        wanted = _memory_nodes(plan, machine)
+        # Where its memory belongs: the planned NUMA nodes, else those of its exclusive CPUs; 0: anywhere.
+        wanted = plan.nodes or (machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0)
         remote = _remote(group, wanted)
         findings += _cpus(plan, group, observed, exclusive)
         findings += _threads(plan, group, machine)
@@ -162,11 +163,6 @@ def _threads(plan: Plan, group: Group, machine: Machine) -> Iterator[Deviation]:
         who = f"thread{'s' * (len(outside) > 1)} {shown}"
         text = f"{who} may run on CPUs {format_set(first.cpus)}"
         yield Deviation("thread-outside", True, f"/proc/{pid}/task/{first.tid}/status", text)
-
-
-def _memory_nodes(plan: Plan, machine: Machine) -> int:
-    """Return where its memory belongs: the planned NUMA nodes, else those of its exclusive CPUs; 0: anywhere."""
-    return plan.nodes or (machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0)
 
 
 def _remote(group: Group, wanted: int) -> Mapping[int, int] | None:

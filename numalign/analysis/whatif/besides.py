@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from numalign.analysis.alignment import alignment
-from numalign.analysis.holding import holding
+from numalign.analysis.alignment import alignments
 from numalign.analysis.loose import Loose
 from numalign.analysis.refusal import Refusal, refusal, taken_apart
 from numalign.analysis.settings import POLICY, STRICTEST_FIRST, place_of
@@ -180,9 +179,7 @@ def least_bad(tries: Tries) -> WayOut:
 
 def _apartness(outcome: Outcome) -> tuple[int, int, int]:
     """Count of an admitted pod the containers that are not aligned, their nodes too many, and what lies elsewhere."""
-    node, uid = outcome.before.node, outcome.demand.uid
-    every = [alignment(node, holding(node, outcome.after, uid, one), one) for one in outcome.demand.containers]
-    apart = [one for one in every if one.aligned is False]
+    apart = [one for _, one in alignments(outcome) if one.aligned is False]
     return len(apart), sum(one.nodes.bit_count() - one.least for one in apart), sum(len(one.remote) for one in apart)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import combinations
 from math import comb
-from operator import or_
 
 from numalign.analysis.refusal import Refusal, taken_apart
 from numalign.analysis.whatif.goal import ADMITTED, Goal
 from numalign.kubelet.admission import Outcome, Session, admit, end, forecast
 from numalign.kubelet.demand import with_overhead
 from numalign.kubelet.device.state import Resource
-from numalign.model.cpuset import CPUSet, node_mask
+from numalign.model.cpuset import CPUSet, from_ids, node_mask, union
 from numalign.model.pod import Pod
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
@@ -160,7 +159,7 @@ def _held(session: Session, pod: Pod) -> Iterator[HeldAmount]:
 
 def _cpus(session: Session, pod: Pod) -> CPUSet:
     """Return the CPUs that a pod's containers hold, each once."""
-    return reduce(or_, (session.state.cpu.assigned(pod.uid, one.name) or 0 for one in pod.containers), 0)
+    return union(session.state.cpu.assigned(pod.uid, one.name) or 0 for one in pod.containers)
 
 
 def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:
@@ -168,7 +167,7 @@ def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:
     counts: dict[int, int] = {}
     for position, device in enumerate(resource.devices):
         if members >> position & 1:
-            mask = reduce(or_, (1 << numa for numa in device.numa_nodes or () if numa >= 0), 0)
+            mask = from_ids(numa for numa in device.numa_nodes or () if numa >= 0)
             counts[mask] = counts.get(mask, 0) + 1
     return tuple(sorted(counts.items()))
 
@@ -227,14 +226,8 @@ def _held_among(session: Session, pod: Pod, cpus: int) -> int:
 
 def _thinned(session: Session, goal: Goal, pod: Pod, order: Sequence[Pod]) -> tuple[Pod, ...]:
     """Send pods away one by one until it works, then let each of them stay that can."""
-    low, high = 1, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if _does_without(session, goal, pod, order[:middle]):
-            high = middle
-        else:
-            low = middle + 1
-    gone = list(order[:high])
+    many = range(1, len(order))
+    gone = list(order[: 1 + bisect_left(many, True, key=lambda high: _does_without(session, goal, pod, order[:high]))])
     if not _does_without(session, goal, pod, gone):
         gone = list(order)
     for one in tuple(gone):

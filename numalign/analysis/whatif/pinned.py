@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from numalign.analysis.alignment import alignment
-from numalign.analysis.holding import holding
+from numalign.analysis.alignment import alignments
 from numalign.analysis.settings import CPU_POLICY, RESERVED_CPUS, Flags
 from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut
 from numalign.analysis.whatif.tries import SHARE, Tries, newcomers, steps
-from numalign.kubelet.admission import Outcome
 from numalign.model.cpuset import format_set
 from numalign.model.pod import Container
 from numalign.model.quantity import GIBI, NANO
@@ -24,7 +22,7 @@ from numalign.model.resources import CPU, LIMIT, MEMORY
 def pinning(tries: Tries) -> Iterator[WayOut]:
     """Give changes after which no container floats, or none if none does; requests grow to limits, or limits shrink."""
     outcome = tries.outcome
-    floating = set(_floating(outcome))
+    floating = {one.name for one, judged in alignments(outcome) if judged.cpus_float} if outcome.admit else set()
     flags = _static(tries) if floating and not outcome.before.node.cpu.static else {}
     session = tries.under(flags) if flags else outcome.before
     if not floating or flags is None or session is None or newcomers(session, outcome.before) is None:
@@ -40,13 +38,6 @@ def pinning(tries: Tries) -> Iterator[WayOut]:
         if changed.qos == "Guaranteed" and way not in told and (amounts or flags):
             told.append(way)
             yield way
-
-
-def _floating(outcome: Outcome) -> Iterator[str]:
-    for container in outcome.demand.containers if outcome.admit else ():
-        held = holding(outcome.before.node, outcome.after, outcome.demand.uid, container)
-        if alignment(outcome.before.node, held, container).cpus_float:
-            yield container.name
 
 
 def _static(tries: Tries) -> Flags | None:

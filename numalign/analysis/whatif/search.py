@@ -7,11 +7,10 @@ so several orders are tried; what costs less stays (see `WayOut`). `shrink` make
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, islice
 
-from numalign.analysis.alignment import aligned, alignment
+from numalign.analysis.alignment import aligned, alignments
 from numalign.analysis.culprits import decisions, refused_decision
-from numalign.analysis.holding import holding
 from numalign.analysis.matrix import Row, matrix
 from numalign.analysis.settings import (
     MEMORY_POLICY,
@@ -118,10 +117,8 @@ def _wider(tries: Tries) -> Amounts | None:
 
 def _with_room(tries: Tries) -> Iterator[tuple[Key, int]]:
     """Give containers with CPUs of their own, with the most CPUs that need no more nodes than they need anyway."""
-    outcome, cpu = tries.outcome, tries.outcome.before.node.cpu
-    for container in outcome.demand.containers[:MAX_CONTAINERS_TRIED]:
-        held = holding(outcome.before.node, outcome.after, outcome.demand.uid, container)
-        judged = alignment(outcome.before.node, held, container)
+    cpu = tries.outcome.before.node.cpu
+    for container, judged in islice(alignments(tries.outcome), MAX_CONTAINERS_TRIED):
         if container.cpus and judged.verdict in ("aligned", "spread"):
             yield (container.name, CPU), cpu.widest[min(judged.least, len(cpu.widest)) - 1]
 
