@@ -9,7 +9,6 @@ from typing import Literal
 from numalign.dra.drivers import PCIE_ROOT, numa_nodes, pci_address
 from numalign.dra.publish.slices import driver_of
 from numalign.dra.values import Device, DeviceID
-from numalign.model.machine import Device as PluginDevice
 from numalign.model.machine import Machine
 from numalign.values import NamedTuple
 
@@ -66,14 +65,12 @@ def _numbered(devices: Iterable[DeviceID], driver: str, machine: Machine) -> dic
     for resource, known in machine.devices.items():
         numbers = {_number(one.id): one for one in known}
         if driver_of(resource) == driver and len(known) == len(names) and set(map(_number, names)) == set(numbers):
-            return {name: nodes for name in names if (nodes := _nodes(numbers[_number(name)]))}
+            told = {name: numbers[_number(name)].numa_nodes or () for name in names}
+            placed = {name: tuple([node for node in nodes if node >= 0]) for name, nodes in told.items()}
+            return {name: nodes for name, nodes in placed.items() if nodes}
     return {}
 
 
 def _number(name: str) -> int:
     digits = re.search(r"([0-9]{1,9})\D*$", name)
     return int(digits[1]) if digits else -1
-
-
-def _nodes(device: PluginDevice) -> tuple[int, ...]:
-    return tuple(node for node in device.numa_nodes or () if node >= 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from numalign.dra.values import Device, DeviceClass, Slice
 from numalign.model.quantity import canonical
 
@@ -33,16 +31,15 @@ def written_slice(slice_: Slice) -> Written:
 def _device(device: Device) -> Written:
     written: Written = {"name": device.name}
     if device.attributes:
-        written["attributes"] = {name: _attribute(one.kind, one.value) for name, one in device.attributes.items()}
+        written["attributes"] = {
+            name: {one.kind: list(one.value) if isinstance(one.value, tuple) else one.value}
+            for name, one in device.attributes.items()
+        }
     if device.capacity:
         written["capacity"] = {name: {"value": canonical(one.value)} for name, one in device.capacity.items()}
     if device.shared:
         written["allowMultipleAllocations"] = True
     return written
-
-
-def _attribute(kind: str, value: object) -> Mapping[str, object]:
-    return {kind: list(value) if isinstance(value, tuple) else value}
 
 
 def written_class(class_: DeviceClass) -> Written:

@@ -15,12 +15,7 @@ from numalign.scheduler.node import lacking
 from numalign.scheduler.record import Scheduler
 from numalign.scheduler.schedulers import SCHEDULERS
 
-
-def _never(_: Case) -> bool:
-    return False
-
-
-UNKNOWN: Final = KnownCause("unknown", "cause unknown", _never)
+UNKNOWN: Final = KnownCause("unknown", "cause unknown", lambda _: False)
 
 
 def text_of(code: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final, Literal
 
 from numalign.model.quantity import NANO
@@ -61,14 +62,6 @@ def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> 
     return total // all_weights if all_weights else 0
 
 
-def _least_allocated(free: Amounts, items: Items, weights: Weights) -> int:
-    return _allocated(free, items, weights, most=False)
-
-
-def _most_allocated(free: Amounts, items: Items, weights: Weights) -> int:
-    return _allocated(free, items, weights, most=True)
-
-
 def _balanced(free: Amounts, items: Items, weights: Weights) -> int:  # noqa: ARG001 (this strategy has no weights)
     """Score a zone by how evenly the pod would use it: by the variance of the used fractions (2.2)."""
     fractions = []
@@ -86,7 +79,7 @@ def _balanced(free: Amounts, items: Items, weights: Weights) -> int:  # noqa: AR
 
 
 _STRATEGIES: Final[Mapping[str, _Rate]] = {
-    "LeastAllocated": _least_allocated,
-    "MostAllocated": _most_allocated,
+    "LeastAllocated": partial(_allocated, most=False),
+    "MostAllocated": partial(_allocated, most=True),
     "BalancedAllocation": _balanced,
 }

@@ -100,10 +100,6 @@ def _contains_network(network: Value, other: Value) -> bool:
     return found.version == network.version and bool(found.network.subnet_of(network.network))
 
 
-def _masked(network: Value) -> Value:
-    return _network(str(network.network))
-
-
 def _url(text: str) -> Value:
     from urllib.parse import urlsplit
 
@@ -115,10 +111,6 @@ def _url(text: str) -> Value:
     except ValueError:
         raise EvaluationError(f'URL parse error during conversion from string: "{text}"') from None
     return parts
-
-
-def _host(parts: Value) -> str:
-    return str(parts.netloc.rpartition("@")[2])
 
 
 def _query(parts: Value) -> dict[str, list[str]]:
@@ -212,10 +204,10 @@ METHODS: Final[Table] = {
         Overload((CIDR, CIDR), BOOL, _contains_network),
     ),
     "ip": _one((CIDR,), IP, lambda network: network.ip),
-    "masked": _one((CIDR,), CIDR, _masked),
+    "masked": _one((CIDR,), CIDR, lambda network: _network(str(network.network))),
     "prefixLength": _one((CIDR,), INT, lambda network: network.network.prefixlen),
     "getScheme": _one((URL,), STRING, lambda parts: parts.scheme),
-    "getHost": _one((URL,), STRING, _host),
+    "getHost": _one((URL,), STRING, lambda parts: parts.netloc.rpartition("@")[2]),
     "getHostname": _one((URL,), STRING, lambda parts: parts.hostname or ""),
     "getPort": _one((URL,), STRING, lambda parts: "" if parts.port is None else str(parts.port)),
     "getEscapedPath": _one((URL,), STRING, lambda parts: parts.path),

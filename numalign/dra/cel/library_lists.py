@@ -17,10 +17,6 @@ MAX_INCLUDES: Final = 48
 _ORDERED: Final = (INT, UINT, DOUBLE, BOOL, STRING, BYTES)
 
 
-def _is_sorted(items: list[Value]) -> bool:
-    return all(one <= other for one, other in itertools.pairwise(items))
-
-
 def _least(items: list[Value]) -> Value:
     if not items:
         raise EvaluationError("min called on empty list")
@@ -124,7 +120,7 @@ FUNCTIONS: Final[Table] = {
 }
 
 METHODS: Final[Table] = {
-    "isSorted": _over_ordered(_is_sorted, BOOL),
+    "isSorted": _over_ordered(lambda items: all(one <= other for one, other in itertools.pairwise(items)), BOOL),
     "min": _over_ordered(_least, None),
     "max": _over_ordered(_greatest, None),
     "sum": (

@@ -71,12 +71,9 @@ def _joined_cost(one: str, other: str) -> int:
     return math.ceil((len(one) + len(other)) * TEXT_FACTOR)
 
 
-def _matches_cost(text: str, pattern: str) -> int:
+def matches_cost(text: str, pattern: str, _: int = 0) -> int:
+    """Say what it costs to look for a pattern in a text."""
     return math.ceil((1 + len(text)) * TEXT_FACTOR) * math.ceil(len(pattern) * REGEX_FACTOR)
-
-
-def _matches(text: str, pattern: str) -> bool:
-    return search(pattern, text) is not None
 
 
 def _to_int(value: Value) -> int:
@@ -191,7 +188,9 @@ FUNCTIONS: Final[Table] = {
     "bool": (Overload((BOOL,), BOOL, bool), Overload((STRING,), BOOL, _text_to_bool)),
     "dyn": (Overload((A,), DYN, lambda value: value),),
     "type": (Overload((A,), Type("type", ()), lambda value: TypeName(type_name(value))),),
-    "matches": (Overload((STRING, STRING), BOOL, _matches, _matches_cost),),
+    "matches": (
+        Overload((STRING, STRING), BOOL, lambda text, pattern: search(pattern, text) is not None, matches_cost),
+    ),
 }
 
 METHODS: Final[Table] = {

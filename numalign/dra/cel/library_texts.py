@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from numalign.dra.cel.errors import EvaluationError
-from numalign.dra.cel.overload import REGEX_FACTOR, TEXT_FACTOR, Overload, Table, text_cost
+from numalign.dra.cel.library_standard import matches_cost
+from numalign.dra.cel.overload import TEXT_FACTOR, Overload, Table, text_cost
 from numalign.dra.cel.regex import find_all, search
 from numalign.dra.cel.types import INT, STRING, Type, list_of
 from numalign.dra.cel.values import Value
@@ -85,10 +86,6 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return [text[start:end] for start, end in find_all(pattern, text, limit)]
 
 
-def _find_cost(text: str, pattern: str, _: int = 0) -> int:
-    return math.ceil((1 + len(text)) * TEXT_FACTOR) * math.ceil(len(pattern) * REGEX_FACTOR)
-
-
 def _text_method(run: Callable[..., Value], *params: Type, result: Type = STRING) -> Overload:
     return Overload((STRING, *params), result, run, lambda text, *_: text_cost(text))
 
@@ -126,9 +123,9 @@ METHODS: Final[Table] = {
         Overload((list_of(STRING),), STRING, _join, _join_cost),
         Overload((list_of(STRING), STRING), STRING, _join, _join_cost),
     ),
-    "find": (Overload((STRING, STRING), STRING, _find, _find_cost),),
+    "find": (Overload((STRING, STRING), STRING, _find, matches_cost),),
     "findAll": (
-        Overload((STRING, STRING), list_of(STRING), _find_all, _find_cost),
-        Overload((STRING, STRING, INT), list_of(STRING), _find_all, _find_cost),
+        Overload((STRING, STRING), list_of(STRING), _find_all, matches_cost),
+        Overload((STRING, STRING, INT), list_of(STRING), _find_all, matches_cost),
     ),
 }

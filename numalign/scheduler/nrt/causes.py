@@ -10,7 +10,7 @@ from numalign.model.resources import CPU
 from numalign.scheduler import filter_nrt
 from numalign.scheduler.disagreement import Case, KnownCause, TakenBack, admits_with, published_now
 from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone, manager_config, numa_zones
-from numalign.scheduler.request import ContainerRequest, PodRequest
+from numalign.scheduler.request import PodRequest
 from numalign.scheduler.resources import is_affine, is_whole
 
 Passes = Callable[[Case, NodeResourceTopology | None, PodRequest], bool]
@@ -24,9 +24,14 @@ def plugin_passes(case: Case, nrt: NodeResourceTopology | None, request: PodRequ
     return filter_nrt.check_nrt(nrt, case.node.totals.allocatable, request).passed
 
 
-def _agrees(passes: Passes, case: Case, request: PodRequest) -> bool:
+def _asking(passes: Passes, change: Callable[[Case], PodRequest]) -> TakenBack:
     """Tell whether a filter, asked with another request, agrees with the kubelet."""
-    return passes(case, case.nrt, request) == case.admits
+
+    def taken_back(case: Case) -> bool:
+        request = change(case)
+        return request != case.request and passes(case, case.nrt, request) == case.admits
+
+    return taken_back
 
 
 def _fresh(passes: Passes) -> TakenBack:
@@ -50,22 +55,17 @@ def _nobody_else(case: Case) -> bool:
     return plugin_passes(case._replace(distrust=""), published_now(case), case.request) == case.admits
 
 
-def _whole_cpus(passes: Passes) -> TakenBack:
+def _with_items(request: PodRequest, kept: Callable[[str, int], bool]) -> PodRequest:
+    """Leave out what containers ask for and is not to be kept, by name and amount."""
+    containers = [one._replace(items=tuple([each for each in one.items if kept(*each)])) for one in request.containers]
+    return request._replace(containers=tuple(containers))
+
+
+def _whole_cpus(case: Case) -> PodRequest:
     """X-2: the pod without CPUs that the kubelet does not pin."""
-
-    def without(one: ContainerRequest) -> ContainerRequest:
-        kept = tuple([(name, amount) for name, amount in one.items if name != CPU or is_whole(amount)])
-        return one._replace(items=kept)
-
-    def taken_back(case: Case) -> bool:
-        if not case.request.guaranteed:
-            return False
-        containers = tuple(map(without, case.request.containers))
-        return containers != case.request.containers and _agrees(
-            passes, case, case.request._replace(containers=containers)
-        )
-
-    return taken_back
+    if not case.request.guaranteed:
+        return case.request
+    return _with_items(case.request, lambda name, amount: name != CPU or is_whole(amount))
 
 
 def _shared_pool(case: Case) -> bool:
@@ -106,18 +106,10 @@ def _assignable(case: Case) -> bool:
     return plugin_passes(case, case.nrt, case.request._replace(containers=(*rest, *ordered)))
 
 
-def _sidecars(passes: Passes) -> TakenBack:
+def _sidecars(case: Case) -> PodRequest:
     """X-5: sidecars counted as containers that run beside the others."""
-
-    def taken_back(case: Case) -> bool:
-        if not any(one.kind == "sidecar" for one in case.request.containers):
-            return False
-        containers = tuple(
-            [one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers]
-        )
-        return _agrees(passes, case, case.request._replace(containers=containers))
-
-    return taken_back
+    containers = [one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers]
+    return case.request._replace(containers=tuple(containers))
 
 
 def _other_policy(case: Case) -> bool:
@@ -130,40 +122,20 @@ def _no_options(case: Case) -> bool:
     return admits_with(case, cpu_manager_policy_options=None) != case.admits
 
 
-def _no_overhead(passes: Passes) -> TakenBack:
+def _no_overhead(case: Case) -> PodRequest:
     """X-8: the pod without overhead."""
-
-    def taken_back(case: Case) -> bool:
-        return bool(case.request.overhead) and _agrees(passes, case, case.request._replace(overhead=()))
-
-    return taken_back
+    return case.request._replace(overhead=())
 
 
 def knows_better(case: Case) -> bool:
     """Tell whether today's plugin, with sidecars counted, agrees with the kubelet where the proposal does not."""
-    containers = tuple([one._replace(kind="app") if one.kind == "sidecar" else one for one in case.request.containers])
-    return any(
-        plugin_passes(case, case.nrt, case.request._replace(containers=some)) == case.admits
-        for some in (case.request.containers, containers)
-    )
+    return any(plugin_passes(case, case.nrt, one) == case.admits for one in (case.request, _sidecars(case)))
 
 
-def _unlisted(passes: Passes) -> TakenBack:
+def _unlisted(case: Case) -> PodRequest:
     """T-14, S-5: the pod without CPU, memory and huge pages that no zone lists."""
-
-    def taken_back(case: Case) -> bool:
-        listed = case.nrt.listed if case.nrt else frozenset()
-        containers = tuple(
-            [
-                one._replace(items=tuple([item for item in one.items if item[0] in listed or not is_affine(item[0])]))
-                for one in case.request.containers
-            ]
-        )
-        return containers != case.request.containers and _agrees(
-            passes, case, case.request._replace(containers=containers)
-        )
-
-    return taken_back
+    listed = case.nrt.listed if case.nrt else frozenset()
+    return _with_items(case.request, lambda name, _: name in listed or not is_affine(name))
 
 
 SHARED_POOL: Final = KnownCause(
@@ -181,22 +153,24 @@ def causes(passes: Passes) -> tuple[KnownCause, ...]:
         KnownCause(
             "X-2",
             "the kubelet does not pin fractional CPUs, the filter requires a zone with these CPUs",
-            _whole_cpus(passes),
+            _asking(passes, _whole_cpus),
         ),
         SHARED_POOL,
         KnownCause("X-4", "the filter and the kubelet choose different zones for containers", _any_zone),
-        KnownCause("X-5", "the filter does not count sidecars beside the other containers", _sidecars(passes)),
+        KnownCause("X-5", "the filter does not count sidecars beside the other containers", _asking(passes, _sidecars)),
         KnownCause("X-6", "the filter does not check nodes with this policy", _other_policy),
         KnownCause(
             "X-7",
             "options of the CPU Manager, or reserved CPUs, leave less than the object counts",
             _no_options,
         ),
-        KnownCause("X-8", "the filter adds the pod's overhead, the kubelet's hints do not", _no_overhead(passes)),
+        KnownCause(
+            "X-8", "the filter adds the pod's overhead, the kubelet's hints do not", _asking(passes, _no_overhead)
+        ),
         NOBODY_ELSE,
         KnownCause(
             "T-14",
             "no zone lists the requested resource; the kubelet does not check it without its manager",
-            _unlisted(passes),
+            _asking(passes, _unlisted),
         ),
     )

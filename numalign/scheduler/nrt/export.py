@@ -80,13 +80,20 @@ def export(session: Session, name: str, options: ExportOptions | None = None) ->
         options: how it is written.
     """
     options = options or ExportOptions()
-    held = _seen(session) if options.like != "numalign" else None
+    # Of the containers exporters see all but ordinary init containers (26).
+    every = (one for uid in session.state.pods for one in _held(session, uid))
+    held = [one for one in every if one.kind != "init"] if options.like != "numalign" else None
     machine = session.node.machine
     amounts = {node.id: _amounts(session, node.id, held, options.like) for node in machine.numa_nodes}
     costs = _costs(machine, options.like)
     zones = tuple(
         [
-            Zone(f"node-{number}", NUMA_ZONE, _resources(found), costs[number])
+            Zone(
+                f"node-{number}",
+                NUMA_ZONE,
+                {name: ZoneResource(*(amount * NANO for amount in one)) for name, one in found.items()},
+                costs[number],
+            )
             for number, found in sorted(amounts.items())
         ]
     )
@@ -96,11 +103,6 @@ def export(session: Session, name: str, options: ExportOptions | None = None) ->
     if options.fingerprint:
         nrt = _with_fingerprint(nrt, session.pods, options)
     return _with_placement(nrt, session) if options.placement else nrt
-
-
-def _seen(session: Session) -> list[Held]:
-    """List what the containers hold that exporters see: ordinary init containers are invisible to them (26)."""
-    return [one for uid in session.state.pods for one in _held(session, uid) if one.kind != "init"]
 
 
 def _held(session: Session, uid: str) -> list[Held]:
@@ -202,10 +204,6 @@ def _page_bytes(resource: str) -> tuple[int, str]:
     text = resource.rpartition("-")[2]
     number = text.rstrip("KMGTi")
     return (int(number) << _UNITS.get(text[-2:], 0) if number.isdecimal() else 0), text
-
-
-def _resources(found: Mapping[str, Amount]) -> dict[str, ZoneResource]:
-    return {name: ZoneResource(*(amount * NANO for amount in one)) for name, one in found.items()}
 
 
 def _costs(machine: Machine, like: Like) -> dict[int, dict[str, int]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from numalign.scheduler import filter_kep
 from numalign.scheduler.config import SchedulerConfig
-from numalign.scheduler.disagreement import Case, KnownCause
+from numalign.scheduler.disagreement import KnownCause
 from numalign.scheduler.nrt.causes import causes, knows_better
-from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.preemption import preempt
 from numalign.scheduler.record import Belief, Scheduler, Seen
 from numalign.scheduler.request import PodRequest
@@ -25,10 +24,6 @@ def _check(config: SchedulerConfig, seen: Seen, _: Amounts, pod: PodRequest) -> 
     return filter_kep.check_zones(seen.copy.layout.manager, seen.zones, pod, seed_memory=config.seed_memory)
 
 
-def _passes(_: Case, nrt: NodeResourceTopology | None, request: PodRequest) -> bool:
-    return filter_kep.check_kep(nrt, request).passed
-
-
 SCHEDULER = Scheduler(
     name="kep",
     title=lambda _: "kep: the filter of the topology-aware scheduling proposal",
@@ -41,7 +36,7 @@ SCHEDULER = Scheduler(
             "the proposal ignores memory and scope pod; the plugin of today agrees with the kubelet",
             knows_better,
         ),
-        *causes(_passes),
+        *causes(lambda _, nrt, request: filter_kep.check_kep(nrt, request).passed),
     ),
     preempt=preempt,
 )

@@ -104,11 +104,8 @@ class Counts:
         self._audits[place] = table
         return table
 
-    def audited(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
-        """A machine was looked at in such an attempt."""
-        self._note(table, pod, machine, passed, admits)
-
-    def _note(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+    def note(self, table: Table, pod: PodRecord, machine: SimulatedMachine, passed: bool, admits: bool) -> None:
+        """Scheduler and kubelet were both asked about a machine."""
         table.verdicts[passed, admits] += 1
         if passed != admits:
             table.causes[self._why.find(pod, machine, passed=passed)] += 1
@@ -123,12 +120,12 @@ class Counts:
         """A pod got no machine; of one that has room in sum, the kubelet was asked what it would say."""
         self._failed_attempts += 1
         if machine is not None and would_admit is not None:
-            self._note(self._chosen, pod, machine, False, would_admit)
+            self.note(self._chosen, pod, machine, False, would_admit)
 
     def decided(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
         """A kubelet has answered for a pod that the scheduler let through."""
         if pod.workload.workload.machine is None:
-            self._note(self._chosen, pod, machine, True, outcome.admit)
+            self.note(self._chosen, pod, machine, True, outcome.admit)
 
     def moved(self, machine: SimulatedMachine, free: Free, now: int) -> None:
         """A machine's pinned amounts changed."""

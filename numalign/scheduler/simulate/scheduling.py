@@ -209,7 +209,7 @@ class Scheduling:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
             if judgement is not None and judgement.fits and machine.number not in without:
-                self._counts.audited(table, pod, machine, judgement.passed, machine.would_admit(pod))
+                self._counts.note(table, pod, machine, judgement.passed, machine.would_admit(pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:
         """Reserve and bind (O-2); the kubelet answers a while later."""
