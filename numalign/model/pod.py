@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from numalign.model.path import child
 from numalign.model.quantity import Quantity
 from numalign.model.resources import is_extended
 from numalign.values import NamedTuple
@@ -110,6 +111,15 @@ class Pod(NamedTuple):
 
 NETWORKS: Final = "k8s.v1.cni.cncf.io/networks"
 """The annotation with which Multus is asked for further networks."""
+
+
+def container_paths(pod: Pod) -> list[str]:
+    """Name the places of a pod's containers, in the kubelet's order."""
+    return [
+        child(f"spec.{which}", index)
+        for which in ("initContainers", "containers")
+        for index in range(len(pod.spec.get(which) or ()))
+    ]
 
 
 def pending_networks(pod: Pod) -> str:

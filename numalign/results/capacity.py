@@ -38,24 +38,24 @@ class NodeCapacity(NamedTuple):
     """One node. Counts are of pods."""
 
     node: str
-    now: int | None
+    now: int | None = None
     """Copies that its kubelet admits one after another; None: nobody knows what the node is made of."""
-    aligned: int | None
+    aligned: int | None = None
     """How many of them are aligned."""
-    empty: int | None
+    empty: int | None = None
     """The same on the empty node."""
-    empty_aligned: int | None
-    nothing: int
+    empty_aligned: int | None = None
+    nothing: int = 0
     """How many of `now` have nothing to align: they ask for nothing that is ever placed."""
-    empty_nothing: int
-    blind: int
+    empty_nothing: int = 0
+    blind: int = 0
     """Copies that somebody promises who sees the node as one bag of resources."""
-    blind_empty: int
-    limit: Limit | None
-    stranded: Mapping[str, int]
+    blind_empty: int = 0
+    limit: Limit | None = None
+    stranded: Mapping[str, int] = {}
     """What is left free after the last copy, in whole units."""
-    fragmentation: Fragmentation | None
-    zones: tuple[ZoneRoom, ...]
+    fragmentation: Fragmentation | None = None
+    zones: tuple[ZoneRoom, ...] = ()
     missing: tuple[str, ...] = ()
     """Devices that are asked for and the node does not have: its kubelet would admit, but nobody sends pods there."""
 

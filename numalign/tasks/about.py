@@ -14,8 +14,12 @@ from numalign.kubelet.releases.table import exact_kubelets, is_published, known_
 from numalign.results.about import About, HostCheck
 from numalign.version import __version__
 
-EXTRAS = (("podresources", "h2"), ("serve", "uvicorn"), ("dask", "distributed"))
-"""(extra, module that it brings) pairs."""
+EXTRAS = (
+    ("podresources", "h2", "a live PodResources socket"),
+    ("serve", "uvicorn", "serve"),
+    ("dask", "distributed", "simulate --engine dask"),
+)
+"""(extra, module that it brings, what uses it) rows."""
 
 
 def about() -> About:
@@ -27,7 +31,7 @@ def about() -> About:
         newest_kubelet=version_text(NEWEST),
         published_kubelets=tuple([version_text(one.version) for one in known_kubelets() if is_published(one.version)]),
         exact_kubelets=tuple([version_text(one.version) for one in exact_kubelets()]),
-        extras=tuple([(extra, find_spec(module) is not None) for extra, module in EXTRAS]),
+        extras=tuple([(extra, find_spec(module) is not None) for extra, module, _ in EXTRAS]),
     )
 
 
@@ -52,14 +56,10 @@ def _checks(root: str) -> Iterator[HostCheck]:
         yield _readable(name, os.path.join(root, path), used_by)
     kubectl = shutil.which("kubectl")
     yield HostCheck("kubectl", kubectl is not None, kubectl or "not on PATH", "kubectl numalign")
-    for extra, module in EXTRAS:
+    for extra, module, used_by in EXTRAS:
         found = find_spec(module) is not None
-        yield HostCheck(
-            f"extra {extra}",
-            found,
-            "installed" if found else f"pip install 'numalign[{extra}]'",
-            {"podresources": "a live PodResources socket", "serve": "serve", "dask": "simulate --engine dask"}[extra],
-        )
+        text = "installed" if found else f"pip install 'numalign[{extra}]'"
+        yield HostCheck(f"extra {extra}", found, text, used_by)
 
 
 def _readable(name: str, path: str, used_by: str) -> HostCheck:

@@ -114,10 +114,16 @@ def node_before(
     """
     session = _opened(setup, there, fit_check=fit_check)
     odd = odd_from_the_start(session)
+    earlier: list[PodResult] = []
     notices: list[Notice] = []
-    session, earlier = _with_beside(session, beside, notices, started=started)
-    session, failed = _since(session, since, _refused(beside, session))
-    return Before(session, tuple(earlier), (*odd, *_absent(earlier), *notices, *failed))
+    for outcome in admit_in_order(session, beside, started=started):
+        session, failed = _after(outcome, started=started)
+        notices += (*outcome.notices, *failed)
+        earlier.append(pod_result(outcome))
+    uids = {pod.uid for pod in session.pods}
+    session, failed = _since(session, since, [pod for pod in beside if pod.uid not in uids])
+    absent = (beside_refused(pod.name, pod.reason or pod.stage) for pod in earlier if not pod.admitted)
+    return Before(session, tuple(earlier), (*odd, *absent, *notices, *failed))
 
 
 def _without_missing(pods: Iterable[Pod], setup: Setup, allow_missing: Sequence[str]) -> Iterable[Pod]:
@@ -152,18 +158,6 @@ def _opened(setup: Setup, there: Session | None, *, fit_check: bool) -> Session:
         raise
 
 
-def _with_beside(
-    session: Session, beside: Sequence[Pod], notices: list[Notice], *, started: bool
-) -> tuple[Session, list[PodResult]]:
-    """Admit the pods that are there already; what is odd about them goes to `notices`."""
-    earlier = []
-    for outcome in admit_in_order(session, beside, started=started):
-        session, failed = _after(outcome, started=started)
-        notices += (*outcome.notices, *failed)
-        earlier.append(pod_result(outcome))
-    return session, earlier
-
-
 def _after(outcome: Outcome, *, started: bool) -> tuple[Session, tuple[Notice, ...]]:
     """Return the node after an admission, the pod's containers started where they start at once."""
     return _start(outcome.then, outcome.pod.uid, outcome.pod.name) if started and outcome.admit else (outcome.then, ())
@@ -176,11 +170,6 @@ def _start(session: Session, uid: str, name: str) -> tuple[Session, tuple[Notice
         Notice("start-failed", f"container {one} does not start: {why}", name) for one, why in begun.errors.items()
     ]
     return session._replace(state=begun.state), tuple(failed)
-
-
-def _refused(beside: Iterable[Pod], session: Session) -> list[Pod]:
-    there = {pod.uid for pod in session.pods}
-    return [pod for pod in beside if pod.uid not in there]
 
 
 def _since(session: Session, since: SinceRequest | None, refused: Sequence[Pod]) -> tuple[Session, tuple[Notice, ...]]:
@@ -217,10 +206,6 @@ def pod_there(session: Session, name: str, refused: Sequence[Pod] = ()) -> str:
     raise InputError(f"no pod has the name {name}" + (f"; hint: similar: {meant}" if meant else ""))
 
 
-def _absent(beside: Iterable[PodResult]) -> Iterator[Notice]:
-    return (beside_refused(pod.name, pod.reason or pod.stage) for pod in beside if not pod.admitted)
-
-
 class _Groups:
     """Collects refused pods; those in a row that are refused alike are taken apart once."""
 
@@ -248,6 +233,19 @@ def refused_alike(one: Outcome, other: Outcome) -> bool:
         other.demand.containers,
         other.message,
         other.before.state,
+    )
+
+
+def drawn(setup: Setup, session: Session, pods: Sequence[PodResult] = (), there: Iterable[Pod] = ()) -> AdmitResult:
+    """Give a node as it is, to be drawn; `there`: pods that were there before those that came up."""
+    return AdmitResult(
+        setup=setup,
+        exclusive_cpus=session.node.cpu.static,
+        reserved_cpus=session.node.cpu.reserved,
+        pods=tuple(pods),
+        beside=(),
+        notices=(),
+        occupants=tuple(occupants_of(session, there)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from numalign.kubelet.admission import Outcome
@@ -18,7 +19,7 @@ from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
 from numalign.scheduler.request import ContainerRequest, effective, node_load, read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_native, is_whole
 from numalign.tasks.parallel import spread
-from numalign.worlds.copies import MAX_COPIES, Copies, Filled, Probe, bags, copies, fill, right_size_of, twins
+from numalign.worlds.copies import MAX_COPIES, Copies, Probe, bags, copies, fill, right_size_of, twins
 from numalign.worlds.missing import nowhere_notices
 
 
@@ -31,14 +32,15 @@ def capacity(fleet: Fleet, probes: Sequence[Probe], *, right_size: int | None = 
         right_size: also look for the best shape of the first probe's first pod of which so many are aligned.
         jobs: how many processes count; the result is the same.
     """
-    shapes = tuple([_mix(fleet, probe) if len(probe.pods) > 1 else _shape(fleet, probe, jobs) for probe in probes])
+    shapes = tuple(
+        [
+            _mix(fleet, probe) if len(probe.pods) > 1 else ShapeCapacity(probe.name, tuple(_nodes(fleet, probe, jobs)))
+            for probe in probes
+        ]
+    )
     found = right_size_of(fleet, probes[0], right_size) if right_size is not None else None
     notices = [notice for shape in shapes for notice in nowhere_notices(fleet.nodes, shape)]
     return CapacityResult(shapes, found, tuple(notices))
-
-
-def _shape(fleet: Fleet, probe: Probe, jobs: int) -> ShapeCapacity:
-    return ShapeCapacity(probe.name, tuple(_nodes(fleet, probe, jobs)))
 
 
 def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
@@ -46,37 +48,33 @@ def _mix(fleet: Fleet, probe: Probe) -> ShapeCapacity:
     now = fill(twins(fleet.nodes), probe.pods)
     empty = fill(twins(fleet.nodes, empty=True), probe.pods)
     # Filling bags in order may end early; what the kubelets admit fits the bags, too.
-    blind = max(fill(bags(fleet.nodes), probe.pods), now, key=_rounds)
-    blind_empty = max(fill(bags(fleet.nodes, empty=True), probe.pods), empty, key=_rounds)
+    by_rounds = attrgetter("rounds")
+    blind = max(fill(bags(fleet.nodes), probe.pods), now, key=by_rounds)
+    blind_empty = max(fill(bags(fleet.nodes, empty=True), probe.pods), empty, key=by_rounds)
     wanted = _numa_wanted(probe)
     nodes = []
     for place, node in enumerate(fleet.nodes):
+        found = NodeCapacity(
+            node=node.name,
+            blind=blind.counts[place],
+            blind_empty=blind_empty.counts[place],
+            missing=lacking(node, probe.pods),
+        )
         twin = now.places[place]
-        known = node.session is not None
-        nodes.append(
-            NodeCapacity(
-                node=node.name,
-                now=now.counts[place] if known else None,
-                aligned=now.aligned[place] if known else None,
-                empty=empty.counts[place] if known else None,
-                empty_aligned=empty.aligned[place] if known else None,
+        if node.session is not None and twin.session is not None:
+            found = found._replace(
+                now=now.counts[place],
+                aligned=now.aligned[place],
+                empty=empty.counts[place],
+                empty_aligned=empty.aligned[place],
                 nothing=now.nothing[place],
                 empty_nothing=empty.nothing[place],
-                blind=blind.counts[place],
-                blind_empty=blind_empty.counts[place],
-                limit=None,
-                stranded=_left(export(twin.session, node.name, _PLAIN), wanted) if twin.session else {},
-                fragmentation=None,
-                zones=_rooms(export(node.session, node.name, _PLAIN), wanted) if node.session else (),
-                missing=lacking(node, probe.pods),
+                stranded=_left(export(twin.session, node.name, _PLAIN), wanted),
+                zones=_rooms(export(node.session, node.name, _PLAIN), wanted),
             )
-        )
+        nodes.append(found)
     rounds = Rounds(now.rounds, empty.rounds, blind.rounds, blind_empty.rounds)
     return ShapeCapacity(probe.name, tuple(nodes), rounds)
-
-
-def _rounds(filled: Filled) -> int:
-    return filled.rounds
 
 
 def _nodes(fleet: Fleet, probe: Probe, jobs: int) -> Iterator[NodeCapacity]:
@@ -120,17 +118,18 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
     blind = _bag(totals, asked, len(probe.pods)) if allowed else 0
     blind_empty = _bag(bare, asked, len(probe.pods)) if allowed else 0
     missing = lacking(node, probe.pods)
-    if node.session is None:
-        return _unknown(node, blind, blind_empty)._replace(missing=missing)
+    if node.session is None:  # nobody knows what it is made of
+        return NodeCapacity(node.name, blind=blind, blind_empty=blind_empty, missing=missing)
     before = export(node.session, node.name, _PLAIN)
     wanted = _numa_wanted(probe)
+    rooms = _rooms(before, wanted)
+    closed = NodeCapacity(node.name, 0, 0, 0, 0, missing=missing, zones=rooms)  # the pods may not come to it
     if not allowed:
         limit = Limit("", (), next(node_filters.allows(node, pod).message for pod in probe.pods))
-        return _closed(node, limit, _rooms(before, wanted))._replace(missing=missing)
+        return closed._replace(limit=limit)
     if missing:
         limit = Limit(missing[0], (), f"Insufficient {missing[0]}")
-        rooms = tuple([room._replace(copies=0, most=0) for room in _rooms(before, wanted)])
-        return _closed(node, limit, rooms)._replace(missing=missing)
+        return closed._replace(limit=limit, zones=tuple([room._replace(copies=0, most=0) for room in rooms]))
     now, bare_now = copies(node.session, probe), empty[_kind(node, probe)]
     after = export(now.last, node.name, _PLAIN)
     return NodeCapacity(
@@ -146,32 +145,8 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
         limit=_limit(after, now.refused, wanted) if now.refused else None,
         stranded=_left(after, wanted),
         fragmentation=_fragmentation(before, totals, asked, wanted),
-        zones=_rooms(before, wanted),
+        zones=rooms,
     )
-
-
-def _unknown(node: ClusterNode, blind: int, blind_empty: int) -> NodeCapacity:
-    """Tell of a node of which nobody knows what it is made of."""
-    return NodeCapacity(
-        node=node.name,
-        now=None,
-        aligned=None,
-        empty=None,
-        empty_aligned=None,
-        nothing=0,
-        empty_nothing=0,
-        blind=blind,
-        blind_empty=blind_empty,
-        limit=None,
-        stranded={},
-        fragmentation=None,
-        zones=(),
-    )
-
-
-def _closed(node: ClusterNode, limit: Limit, zones: tuple[ZoneRoom, ...]) -> NodeCapacity:
-    """Tell of a node that the pods may not come to."""
-    return _unknown(node, 0, 0)._replace(now=0, aligned=0, empty=0, empty_aligned=0, limit=limit, zones=zones)
 
 
 _PLAIN: Final = ExportOptions(fingerprint=False)
@@ -205,10 +180,6 @@ def _numa_wanted(probe: Probe) -> dict[str, int]:
             if amount > 0 and (not is_native(name) or (request.guaranteed and is_affine(name))):
                 wanted[name] = wanted.get(name, 0) + amount
     return wanted
-
-
-def _free(nrt: NodeResourceTopology) -> list[Amounts]:
-    return [{name: one.available or 0 for name, one in zone.resources.items()} for zone in nrt.zones]
 
 
 def _listed(nrt: NodeResourceTopology, wanted: Mapping[str, int]) -> dict[str, int]:
@@ -270,4 +241,5 @@ def _fragmentation(
         return None
     probe = {name: amount for name, amount in asked.items() if name in listed or name in host}
     outside = {name: totals.allocatable.get(name, 0) - totals.used.get(name, 0) for name in host}
-    return fragmentation.fragmentation(_free(nrt), probe, host=outside, host_level=host)
+    free = [{name: one.available or 0 for name, one in zone.resources.items()} for zone in nrt.zones]
+    return fragmentation.fragmentation(free, probe, host=outside, host_level=host)

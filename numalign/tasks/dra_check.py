@@ -13,7 +13,7 @@ from numalign.dra.lint import too_complex
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Placed, Taken
+from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, parse_version
@@ -134,16 +134,14 @@ def _units(given: Given, objects: ClaimObjects, asked: Features) -> Iterator[_Un
     for kind, known in (("ResourceClaim", given.objects.claims), ("ResourceClaimTemplate", given.objects.templates)):
         for key, first in known.items():
             each = (first, *given.objects.again.get((kind, key), ()))
-            yield from (_alone(kind, key, one) for one in each if (f"{kind} {key[1]}", key[0], one.origin) not in used)
+            for one in each:
+                if (f"{kind} {key[1]}", key[0], one.origin) not in used:
+                    yield _Unit(kind, key[1], key[0], one.origin, (one.claim,))
 
 
 def _owner(data: Mapping[str, object]) -> str:
     metadata = data.get("metadata")
     return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
-
-
-def _alone(kind: str, key: tuple[str, str], placed: Placed) -> _Unit:
-    return _Unit(kind, key[1], key[0], placed.origin, (placed.claim,))
 
 
 def _nodes(objects: ClaimObjects, wanted: Sequence[str]) -> tuple[Node, ...]:
@@ -210,7 +208,8 @@ class _Tried:
         claims = [claim for claim in all_claims if claim.allocation is None]
         outcome = self._allocating.allocate(attempt, claims)
         if outcome.allocated:
-            return NodeCheck(node.name, outcome, tuple(self._got(outcome)), _score(outcome))
+            score = sum(8 - index for index in outcome.chosen.values())
+            return NodeCheck(node.name, outcome, tuple(self._got(outcome)), score)
         reason = why(attempt, claims, outcome)
         found = NodeCheck(node.name, outcome, why=reason)
         if found.failure in seen or len(seen) >= MAX_EXPLAINED:
@@ -219,19 +218,11 @@ class _Tried:
         return found._replace(changes=changes(attempt, claims, outcome))
 
     def _got(self, outcome: Outcome) -> Iterator[DeviceGot]:
-        return devices_got(outcome, self._devices)
-
-
-def devices_got(outcome: Outcome, devices: Mapping[DeviceID, Device]) -> Iterator[DeviceGot]:
-    """Yield the devices of an outcome, with where they say they are."""
-    for claim in outcome.claims or ():
-        for one in claim.devices:
-            share = "share" if one.shared else ""
-            yield device_got(claim.claim, Taken(one.device, one.request, one.admin, share, one.consumed), devices)
-
-
-def _score(outcome: Outcome) -> int:
-    return sum(8 - index for index in outcome.chosen.values())
+        """Yield the devices of an outcome, with where they say they are."""
+        for claim in outcome.claims or ():
+            for one in claim.devices:
+                taken = Taken(one.device, one.request, one.admin, "share" if one.shared else "", one.consumed)
+                yield device_got(claim.claim, taken, self._devices)
 
 
 def _notices(given: Given, objects: ClaimObjects) -> Iterable[Notice]:

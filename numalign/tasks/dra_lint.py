@@ -11,10 +11,10 @@ from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.selection import MAX_SELECTOR_COST, Selection
-from numalign.dra.values import Claim, ClaimObjects, Node, Placed
+from numalign.dra.values import Claim, ClaimObjects, Node
 from numalign.errors import InputError
 from numalign.model.path import child
-from numalign.model.pod import Container, Pod
+from numalign.model.pod import Container, Pod, container_paths
 from numalign.model.quantity import NANO, value
 from numalign.results.lint import LintedPod
 from numalign.sources.cluster.claims import read_beside_pods, read_slices
@@ -69,26 +69,24 @@ class ClaimRules:
         for kind, known in (("ResourceClaim", self._given.claims), ("ResourceClaimTemplate", self._given.templates)):
             for key, first in known.items():
                 for placed in (first, *self._given.again.get((kind, key), ())):
-                    if (f"{kind} {key[1]}", key[0], placed.origin) not in self._used:
-                        alone = self._alone(kind, key, placed)
-                        yield alone.without(_passed_over(placed.annotations, placed.origin))
-
-    def _alone(self, kind: str, key: tuple[str, str], placed: Placed) -> LintedPod:
-        findings = tuple(self._claim(placed.claim, "spec.devices"))
-        line = int(placed.origin.rpartition(":")[2])
-        return LintedPod(
-            name=key[1],
-            namespace=key[0],
-            qos=None,
-            kind=kind,
-            owner=key[1],
-            file=placed.file,
-            is_file=placed.file != STDIN,
-            line=line,
-            findings=findings,
-            lines=(line,) * len(findings),
-            ignored=(),
-        )
+                    if (f"{kind} {key[1]}", key[0], placed.origin) in self._used:
+                        continue
+                    findings = tuple(self._claim(placed.claim, "spec.devices"))
+                    line = int(placed.origin.rpartition(":")[2])
+                    alone = LintedPod(
+                        name=key[1],
+                        namespace=key[0],
+                        qos=None,
+                        kind=kind,
+                        owner=key[1],
+                        file=placed.file,
+                        is_file=placed.file != STDIN,
+                        line=line,
+                        findings=findings,
+                        lines=(line,) * len(findings),
+                        ignored=(),
+                    )
+                    yield alone.without(_passed_over(placed.annotations, placed.origin))
 
     def _claim(self, claim: Claim, path: str) -> Iterator[Finding]:
         objects = self._objects
@@ -165,12 +163,7 @@ def _unmirrored(container: Container, wanted: int, pod: Pod) -> Iterator[Finding
 
 def _path(container: Container, pod: Pod) -> str:
     """Give a container's place in its pod."""
-    return next(
-        child(f"spec.{field}", index)
-        for field in ("initContainers", "containers")
-        for index, one in enumerate(pod.spec.get(field) or ())
-        if one["name"] == container.name
-    )
+    return container_paths(pod)[pod.containers.index(container)]
 
 
 def _mixed(container: Container, names: Iterable[str], pod: Pod) -> Iterator[Finding]:

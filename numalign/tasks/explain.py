@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.alignment import alignment
+from numalign.analysis.alignment import alignments
 from numalign.analysis.alternatives import alternatives
 from numalign.analysis.closeness import rail
 from numalign.analysis.explanation import Explanation, explain_outcome
-from numalign.analysis.holding import holding
 from numalign.analysis.merging import merging
 from numalign.analysis.refusal import refusal
 from numalign.analysis.situation import (
@@ -38,12 +37,11 @@ from numalign.worlds.missing import missing_notices, passing_over
 from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
-    from numalign.analysis.whatif.change import Hardware, WayOut
+    from numalign.analysis.whatif.change import Hardware
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine, NUMANode
     from numalign.model.pod import Pod
-    from numalign.results.admit import PodResult
     from numalign.tasks.requests import WhatIfRequest
     from numalign.tasks.setup import LoadedPods
 
@@ -89,8 +87,7 @@ def _outside(outcome: Outcome) -> dict[str, int]:
     """Name the devices of an admitted pod that lie on too many nodes, or where a container has no CPU; with amounts."""
     node, asked = outcome.before.node, effective(outcome.pod, "limits")
     names: set[str] = set()
-    for container in outcome.demand.containers:
-        judged = alignment(node, holding(node, outcome.after, outcome.demand.uid, container), container)
+    for _, judged in alignments(outcome):
         spread = judged.widest if judged.verdict == "spread" else ()
         names.update(spread, (part.resource for part in judged.remote))
     return {name: -(-asked[name] // NANO) for name in sorted(names & asked.keys()) if name in node.device.resources}
@@ -109,12 +106,10 @@ def _lacking(outcome: Outcome, machine: Machine) -> dict[str, int]:
 
 
 def _ways_to_add(machine: Machine, lacking: Mapping[str, int]) -> Iterator[Hardware]:
-    nodes = machine.numa_nodes[:MAX_NODES]
-    for enough in (_in_all, _on_the_node, _beside_what_is_there):
-        for node in nodes:
-            yield tuple(
-                _flag(name, f"@{node.id}", enough(machine, node, name, amount)) for name, amount in lacking.items()
-            )
+    for way in range(3):
+        for node in machine.numa_nodes[:MAX_NODES]:
+            enough = {name: _enough(machine, node, name, amount)[way] for name, amount in lacking.items()}
+            yield tuple(_flag(name, f"@{node.id}", amount) for name, amount in enough.items())
     if all(map(is_hugepages, lacking)):
         yield tuple(_flag(name, "", amount) for name, amount in lacking.items())
 
@@ -131,20 +126,11 @@ def _there(machine: Machine, node: NUMANode, name: str) -> int:
     return sum(1 for device in machine.devices[name] if device.numa_nodes == (node.id,))
 
 
-def _in_all(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
-    """So much that the whole machine has what is asked."""
-    elsewhere = sum(_there(machine, other, name) for other in machine.numa_nodes) - _there(machine, node, name)
-    return max(amount - elsewhere, _there(machine, node, name))
-
-
-def _on_the_node(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
-    """So much that the node alone has what is asked."""
-    return max(amount, _there(machine, node, name))
-
-
-def _beside_what_is_there(machine: Machine, node: NUMANode, name: str, amount: int) -> int:
-    """So much that the node has what is asked even if all that is there is taken."""
-    return amount + _there(machine, node, name)
+def _enough(machine: Machine, node: NUMANode, name: str, amount: int) -> tuple[int, int, int]:
+    """Say with how much on a node the machine has what is asked, the node has it, and has it beside what is there."""
+    there = _there(machine, node, name)
+    elsewhere = sum(_there(machine, other, name) for other in machine.numa_nodes) - there
+    return max(amount - elsewhere, there), max(amount, there), amount + there
 
 
 def explain(
@@ -256,7 +242,7 @@ def explained_pod(told: Explanation, *, details: bool = False, all_alternatives:
     """Give what is told of a pod as a result; `details` and `all_alternatives` as of `explain`."""
     # The node with the policy that held for this pod, which its annotations may have chosen.
     node = told.outcome.before.node
-    pairs = list(zip(told.decisions, told.matrices, strict=True))
+    pairs, worst = list(zip(told.decisions, told.matrices, strict=True)), told.least_bad
     return ExplainedPod(
         pod=pod_result(told.outcome, why_apart=True)._replace(impossible=told.refusal and told.refusal.never),
         containers=len(told.outcome.pod.containers),
@@ -271,16 +257,11 @@ def explained_pod(told: Explanation, *, details: bool = False, all_alternatives:
         untied=told.untied,
         doubled=told.doubled,
         no_policy=told.no_policy,
-        least_bad=_least_bad(told.least_bad),
+        least_bad=(worst, pod_result(worst.tried, why_apart=True)) if worst is not None and worst.tried else None,
         repair=told.repair,
         details=tuple(merging(node, decision) for decision, _ in pairs) if details else None,
         alternatives=tuple(alternatives(node, *pair) for pair in pairs) if all_alternatives else None,
     )
-
-
-def _least_bad(change: WayOut | None) -> tuple[WayOut, PodResult] | None:
-    """Give how a pod lies under the setting that is least bad."""
-    return (change, pod_result(change.tried, why_apart=True)) if change is not None and change.tried else None
 
 
 def as_asked(up: LoadedPods, request: WhatIfRequest) -> LoadedPods:

@@ -18,6 +18,7 @@ from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.machine import without_added
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.sources.cluster import dump
+from numalign.sources.cluster.fleet import Built
 from numalign.sources.cluster.nrt import ReadNRT
 from numalign.sources.pods.beside import read_beside
 from numalign.tasks.cluster import ClusterRequest, load_cluster
@@ -41,14 +42,7 @@ class NodesRequest(NamedTuple):
     """A node in use; `machine` and `kubelet` are over what it says of itself."""
 
 
-class LoadedNodes(NamedTuple):
-    """The nodes that were read."""
-
-    fleet: Fleet
-    notices: tuple[Notice, ...]
-
-
-def load_nodes(request: NodesRequest) -> LoadedNodes:
+def load_nodes(request: NodesRequest) -> Built:
     """Read the nodes of a request.
 
     Raises:
@@ -58,7 +52,7 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
     """
     if request.cluster is not None:
         loaded = load_cluster(request.cluster)
-        return LoadedNodes(loaded.fleet, loaded.notices)
+        return Built(loaded.fleet, loaded.notices)
     if request.node is not None:
         return _in_use(request, request.node)
     on = load_setup(request.machine, request.kubelet)
@@ -74,17 +68,17 @@ def load_nodes(request: NodesRequest) -> LoadedNodes:
         if not outcome.admit:
             notices.append(beside_refused(pod.name, outcome.reason or outcome.stage))
     node = ClusterNode(_node_name(request, machine), NodeTotals({}, {}, len(session.pods)), session, "exact")
-    return LoadedNodes(Fleet((node,)), tuple(notices))
+    return Built(Fleet((node,)), tuple(notices))
 
 
-def _in_use(request: NodesRequest, source: NodeRequest) -> LoadedNodes:
+def _in_use(request: NodesRequest, source: NodeRequest) -> Built:
     """Read a node with what its pods hold now."""
     loaded = load_node(source, request.machine, request.kubelet)
     machine = loaded.on.setup.machine
     name = _node_name(request, machine)
     node = ClusterNode(name, NodeTotals({}, {}, len(loaded.there.pods)), loaded.there, "exact")
     unknown = tuple([Notice("node-not-known", text, name) for text in loaded.unknown])
-    return LoadedNodes(Fleet((node,)), (*loaded.on.notices, *unknown))
+    return Built(Fleet((node,)), (*loaded.on.notices, *unknown))
 
 
 def _node_name(request: NodesRequest, machine: Machine) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.holding import holding
@@ -152,21 +152,14 @@ class _Run:
         if answer.admit:
             self._pods[self.names[demand.uid]] = wanted, demand
         hints = self._hints[demand.uid] = {**self._hints[demand.uid], **answer.hints}
-        containers = tuple(
-            [
-                ReplayedContainer(one.name, hints[one.name], holding(self.node, self.state, demand.uid, one))
-                for one in demand.containers
-            ]
-        )
-        pool = _shared_pool(self.node, self.state)
         self.done.append(
             StepResult(
-                pool,
+                _shared_pool(self.node, self.state),
                 resized=answer.changed,
                 admitted=answer.admit,
                 reason=answer.reason,
                 message=answer.message,
-                containers=containers,
+                containers=tuple(_replayed(self.node, self.state, demand, hints)),
             )
         )
         return True
@@ -178,13 +171,15 @@ def _admission(node: Node, state: NodeState, pod: PodDemand, qos: QoS, result: A
         return StepResult(pool, qos, panic=result.message)
     if not result.admit:
         return StepResult(pool, qos, False, result.reason, result.message)
-    containers = tuple(
-        [
-            ReplayedContainer(container.name, result.hints[container.name], holding(node, state, pod.uid, container))
-            for container in pod.containers
-        ]
-    )
+    containers = tuple(_replayed(node, state, pod, result.hints))
     return StepResult(pool, qos, True, containers=containers, pod_level=_whole(state, pod.uid))
+
+
+def _replayed(
+    node: Node, state: NodeState, pod: PodDemand, hints: Mapping[str, TopologyHint]
+) -> Iterator[ReplayedContainer]:
+    for one in pod.containers:
+        yield ReplayedContainer(one.name, hints[one.name], holding(node, state, pod.uid, one))
 
 
 def _whole(state: NodeState, uid: str) -> PodPart | None:

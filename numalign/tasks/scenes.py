@@ -6,16 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.settings import apply
-from numalign.results.admit import AdmitResult
 from numalign.results.compare import Scene
 from numalign.results.explain import first_problem
-from numalign.tasks.admit import occupants_of
+from numalign.tasks.admit import drawn
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Session
-    from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
-    from numalign.results.admit import PodResult
     from numalign.results.explain import ExplainResult
 
 
@@ -23,7 +19,7 @@ def explained_scenes(result: ExplainResult, there: Sequence[Pod]) -> Iterator[Sc
     """Yield the node after the last admission, and where a fix was found the node with it; `there`: pods before."""
     if result.session is None:
         return
-    yield Scene("", _drawn(result.setup, result.session, [one.pod for one in result.pods], there))
+    yield Scene("", drawn(result.setup, result.session, [one.pod for one in result.pods], there))
     place = first_problem(result.pods)
     if place is None or not result.pods[place].changes:
         return
@@ -32,16 +28,4 @@ def explained_scenes(result: ExplainResult, there: Sequence[Pod]) -> Iterator[Sc
         machine = change.tried.before.node.machine
         setup = result.setup._replace(machine=machine, config=apply(result.setup.config, change.flags))
         others = [pod for pod in change.tried.then.pods if pod.full_name != after.full_name]
-        yield Scene("with the fix", _drawn(setup, change.tried.then, [after], others))
-
-
-def _drawn(setup: Setup, session: Session, pods: Sequence[PodResult], there: Sequence[Pod]) -> AdmitResult:
-    return AdmitResult(
-        setup=setup,
-        exclusive_cpus=session.node.cpu.static,
-        reserved_cpus=session.node.cpu.reserved,
-        pods=tuple(pods),
-        beside=(),
-        notices=(),
-        occupants=tuple(occupants_of(session, there)),
-    )
+        yield Scene("with the fix", drawn(setup, change.tried.then, [after], others))

@@ -76,7 +76,6 @@ class _Job(NamedTuple):
     """One run, as another process can do it."""
 
     request: SimulateRequest
-    run: str
     overrides: Overrides
 
 
@@ -135,7 +134,7 @@ def sweep(
             f"{len(combinations)} combinations, at most {MAX_RUNS} run; fix: sweep fewer values", "--sweep"
         )
     loaded = _load(request, combinations[0])  # what is wrong with the files is told before anything runs
-    jobs = [_Job(request, "aware", one) for one in combinations]
+    jobs = [_Job(request, one) for one in combinations]
     results: list[Done[Report]] = [Done(None, NOT_DONE)] * len(jobs)
     try:
         for count, (place, result) in enumerate(as_done(_run, jobs, engine), start=1):
@@ -146,7 +145,8 @@ def sweep(
                 break
     except KeyboardInterrupt:
         pass
-    named = [_named(job, result) for job, result in zip(jobs, results, strict=True)]
+    names = [", ".join(f"{setting}={value}" for setting, value in one) for one in combinations]
+    named = [NamedRun(name, one.answer, one.error) for name, one in zip(names, results, strict=True)]
     return _result(request, loaded, named)
 
 
@@ -165,15 +165,10 @@ def _result(request: SimulateRequest, loaded: _Loaded, runs: Sequence[NamedRun])
     )
 
 
-def _named(job: _Job, result: Done[Report]) -> NamedRun:
-    name = ", ".join(f"{setting}={value}" for setting, value in job.overrides)
-    return NamedRun(name, result.answer, result.error)
-
-
 def _run(job: _Job) -> Report:
     """Do one run of a sweep, in whatever process."""
     loaded = _load(job.request, job.overrides)
-    return _drive(_settings(job.request, loaded.fleet, job.run, loaded.seed), loaded.trace, job.run, None, job.request)
+    return _drive(_settings(job.request, loaded.fleet, "aware", loaded.seed), loaded.trace, "aware", None, job.request)
 
 
 def _drive(

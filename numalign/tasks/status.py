@@ -22,7 +22,6 @@ from numalign.kubelet.start.restart import checked
 from numalign.kubelet.start.restore import StateFiles, as_written, refused
 from numalign.kubelet.topology.options import POLICIES
 from numalign.model.cpuset import format_set, from_ids
-from numalign.results.admit import AdmitResult
 from numalign.results.node import (
     ClaimStatus,
     ConfigCheckResult,
@@ -32,7 +31,7 @@ from numalign.results.node import (
     PodStatus,
     StatusResult,
 )
-from numalign.tasks.admit import occupants_of
+from numalign.tasks.admit import drawn
 from numalign.tasks.config import before_upgrade, check_config
 from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
 from numalign.tasks.node_files import init_readings, maybe_ended
@@ -121,15 +120,7 @@ def status(request: NodeRequest, machine: str | None, kubelet: KubeletRequest) -
         findings=odd,
         unknown=facts.unknown,
         notices=on.notices,
-        picture=AdmitResult(
-            setup=on.setup,
-            exclusive_cpus=there.node.cpu.static,
-            reserved_cpus=there.node.cpu.reserved,
-            pods=(),
-            beside=(),
-            notices=(),
-            occupants=tuple(occupants_of(there, ())),
-        ),
+        picture=drawn(on.setup, there),
     )
 
 
@@ -245,24 +236,13 @@ def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> It
 
 
 def _asked(there: Session, uid: str) -> list[ContainerDemand]:
-    """List what the containers of a pod asked for; of a pod that is gone only their names are known."""
-    pod = there.state.pods.get(uid)
+    """List what the containers of a pod asked for that hold something; of a pod that is gone only names are known."""
+    state, pod = there.state, there.state.pods.get(uid)
     asked = {one.name: one for one in pod.containers} if pod else {}
-    return [asked.get(name) or _nothing(name) for name in _containers(there, uid)]
-
-
-def _containers(there: Session, uid: str) -> list[str]:
-    """List the containers of a pod that hold something, in the pod's order where that is known."""
-    state = there.state
     held = {
         *state.cpu.assignments.get(uid, ()),
         *state.memory.entries.get(uid, ()),
         *state.device.holdings.get(uid, ()),
     }
-    demand = state.pods.get(uid)
-    order = [one.name for one in demand.containers] if demand else []
-    return [name for name in order if name in held] + sorted(held - set(order))
-
-
-def _nothing(name: str) -> ContainerDemand:
-    return ContainerDemand(name, "app", 0, (), ())
+    named = [one for name, one in asked.items() if name in held]
+    return [*named, *(ContainerDemand(name, "app", 0, (), ()) for name in sorted(held - asked.keys()))]

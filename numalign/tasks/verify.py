@@ -62,12 +62,12 @@ def verify(
     tree = open_tree(host_root) if host_root else facts.tree
     if tree is None:
         raise InputError("has a plan, but no processes; fix: add --host-root DIR", request.source)
-    plans = {(plan.uid, plan.container): plan for plan in _plans(there)}
+    names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
+    plans = {(plan.uid, plan.container): plan for plan in _plans(there, names)}
     devices = (device for plan in plans.values() for held in plan.holding.devices for device in held.ids)
     observed = observe(tree, facts, devices, interval=interval, deep=deep)
     if not observed.groups and not observed.others:
         raise HostError(f"nothing is measurable: {'; '.join(observed.left_out)}", opened.on.origin)
-    names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
     judged, told = _judged(plans, observed, _machine(there.node.machine), there, names)
     ended = _ended(there, judged)
     shown = [one for one in judged if (one.plan.uid, one.plan.container) not in ended]
@@ -91,9 +91,8 @@ def _machine(machine: hardware.Machine) -> Machine:
     return Machine(machine.cpus, {numa.id: numa.cpus for numa in machine.numa_nodes})
 
 
-def _plans(there: Session) -> Iterable[Plan]:
+def _plans(there: Session, names: Mapping[str, str]) -> Iterable[Plan]:
     """Say what the kubelet planned for each container that it knows (W-6, W-11)."""
-    names = {pod.uid: pod.full_name if pod.name != pod.uid else pod.uid for pod in there.pods}
     for uid, demand in there.state.pods.items():
         for container in demand.containers:
             yield _plan(there, uid, names.get(uid, uid), container)
@@ -102,9 +101,7 @@ def _plans(there: Session) -> Iterable[Plan]:
 def _plan(there: Session, uid: str, pod: str, container: ContainerDemand) -> Plan:
     node, state = there.node, there.state
     held = holding(node, state, uid, container)
-    nodes = 0
-    for block in held.memory:
-        nodes |= block.mask if block.size else 0
+    nodes = union(block.mask for block in held.memory if block.size)
     cpus = (state.cpu.default if held.cpus is None else held.cpus) if node.cpu.static else None
     return Plan(
         uid=uid,
@@ -199,17 +196,14 @@ def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
     if machine is None:
         raise HostError("the NUMA nodes of the machine are not readable", tree.name)
     facts = _machine(machine)
-    cpus = mems = 0
-    for thread in found.threads:
-        cpus, mems = cpus | thread.cpus, mems | thread.mems
-    cpus &= facts.online
+    cpus = union(thread.cpus for thread in found.threads) & facts.online
     devices = devices_of(tree, pid)
     verdict, reason = _verdict(found, facts, cpus, devices)
     return ProcessResult(
         machine=machine.name,
         pid=pid,
         cpus=cpus,
-        mems=mems,
+        mems=union(thread.mems for thread in found.threads),
         cpu_nodes=facts.nodes_of(cpus),
         pages=found.pages,
         devices=devices,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.model.path import child
+from numalign.model.pod import container_paths
 from numalign.model.resources import CPU
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ def field_at_fault(pod: Pod, result: PodResult, told: ExplainedPod | None, conta
         blamed = [blame.path for one in told.unpinned if one.container == container for blame in one.blame]
         if blamed:
             return blamed[0]
-    paths = [
-        child(f"spec.{which}", index)
-        for which in ("initContainers", "containers")
-        for index in range(len(pod.spec.get(which) or ()))
-    ]
+    paths = container_paths(pod)
     for name, resource in _suspects(result, told, container):
         for path, one in zip(paths, pod.containers, strict=True):
             if name in (None, one.name) and resource in one.requests:

@@ -90,7 +90,9 @@ class ClaimDesk:
             outcome: what its kubelet says; None: nobody knows what the node is made of.
         """
         if outcome is None or not outcome.admit:
-            self._take(pod, node)
+            claims, _ = self._pending(pod)
+            self._held += self._allocating.allocate(self._attempt(node), claims).held(claims)
+            self._used = usage(self._held)
             return None
         on = outcome.before.node
         place = ClaimPlace(
@@ -105,11 +107,6 @@ class ClaimDesk:
         found = here.hold(pod, pod_result(outcome), advise=False)
         self._held, self._used = here.held, here.attempt.used
         return found
-
-    def _take(self, pod: Pod, node: str) -> None:
-        claims, _ = self._pending(pod)
-        self._held += self._allocating.allocate(self._attempt(node), claims).held(claims)
-        self._used = usage(self._held)
 
     def _used_by(self, pod: Pod) -> frozenset[str]:
         """Name the claims that a pod uses."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from numalign.dra.constraints import RequestName, covers
 from numalign.dra.values import Constraint
-from numalign.model.cpuset import format_set, ids
+from numalign.model.cpuset import format_set, ids, union
 from numalign.model.machine import Machine
 from numalign.model.pod import QoS
 from numalign.results.admit import ContainerResult
@@ -41,18 +40,18 @@ def judge(held: Held, machine: Machine) -> Judgement:
     """Judge a container."""
     by_claim = [one for one in held.devices if one.cpus is not None]
     plain = [one for one in held.devices if one.cpus is None]
-    cpus = 0
-    for one in by_claim:
-        cpus |= one.cpus or 0
+    cpus = union(one.cpus or 0 for one in by_claim)
     own = held.container.holding.cpus or 0
     where = f"{_devices_said(plain)} by claim, " if plain else ""
     if not cpus and not own:
-        return Judgement("floating", f"{where}CPUs anywhere: {_why_floating(held)}")
+        why = f"the pod is {held.qos}" if held.qos != "Guaranteed" else "the container has no exclusive CPUs"
+        return Judgement("floating", f"{where}CPUs anywhere: {why}")
     if cpus and own:
         both = f"CPUs {format_set(cpus)} by claim and {format_set(own)} from the CPU Manager"
         return Judgement("floating", f"{where}{both}: dra.cpu needs cpuManagerPolicy none on its nodes")
-    nodes = _nodes_of(machine, cpus | own)
-    reason = f"{where}CPUs {format_set(cpus | own)} on {_nodes_said(nodes)} {'by claim' if cpus else _MANAGER}"
+    nodes = frozenset(node.id for node in machine.numa_nodes if node.cpus & (cpus | own))
+    whose = "by claim" if cpus else "from the CPU Manager"
+    reason = f"{where}CPUs {format_set(cpus | own)} on {_nodes_said(nodes)} {whose}"
     devices = frozenset(node for one in plain for node in one.numa or ())
     alignment = held.container.alignment
     touched = nodes | devices | frozenset(ids(alignment.nodes))
@@ -61,9 +60,8 @@ def judge(held: Held, machine: Machine) -> Judgement:
         return Judgement("aligned" if len(touched) <= max(1, alignment.least) else "spread", reason, kept)
     several = sum(1 for node in machine.numa_nodes if node.cpus) > 1
     if any(one.numa is None for one in plain) and several and devices <= nodes and not kept:
-        return Judgement(
-            "unknown", f"{reason}: NUMA node unknown for {_unsaid(plain)}", cpu_nodes=None if cpus else nodes
-        )
+        unsaid = ", ".join(one.got.device.device for one in plain if one.numa is None)
+        return Judgement("unknown", f"{reason}: NUMA node unknown for {unsaid}", cpu_nodes=None if cpus else nodes)
     verdict: Verdict = "aligned" if devices <= nodes and len(touched) <= max(1, alignment.least) else "spread"
     if kept:
         return Judgement(verdict, f"{reason}: kept together by {kept}", kept)
@@ -78,13 +76,6 @@ def _tail(verdict: Verdict, *, by_claim: bool) -> str:
     if by_claim:
         return "together by their selectors, or this time: no matchAttribute ties them"
     return "together this time, but no constraint aligns them"
-
-
-_MANAGER: Final = "from the CPU Manager"
-
-
-def _nodes_of(machine: Machine, cpus: int) -> frozenset[int]:
-    return frozenset(node.id for node in machine.numa_nodes if node.cpus & cpus)
 
 
 def _devices_said(devices: Sequence[ClaimedDevice]) -> str:
@@ -103,24 +94,13 @@ def _nodes_said(nodes: frozenset[int]) -> str:
     return f"NUMA node{'s' * (len(nodes) != 1)} {listed}"
 
 
-def _unsaid(devices: Sequence[ClaimedDevice]) -> str:
-    return ", ".join(one.got.device.device for one in devices if one.numa is None)
-
-
-def _why_floating(held: Held) -> str:
-    if held.qos != "Guaranteed":
-        return f"the pod is {held.qos}"
-    return "the container has no exclusive CPUs"
-
-
 Wanted = tuple[str, RequestName]
 """A request of a claim: the claim's name, and the request's."""
 
 
 def wanted_of(one: ClaimedDevice) -> Wanted:
     """Name the request that a device was given for."""
-    main, _, alternative = one.got.request.partition("/")
-    return one.got.claim, RequestName(main, alternative)
+    return one.got.claim, RequestName(*one.got.request.partition("/")[::2])
 
 
 def _kept_by(held: Held) -> str:

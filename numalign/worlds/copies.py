@@ -6,6 +6,7 @@ that takes it. The best shape has the most CPUs, then the most memory, with whic
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
@@ -25,7 +26,7 @@ from numalign.scheduler.request import NodeLoad, node_load, read_request
 from numalign.values import NamedTuple
 
 MAX_COPIES: Final = 100_000
-"""Pods that ask for nothing would fit for ever."""
+"""Copies, or rounds: pods that ask for nothing would fit for ever."""
 
 
 class Probe(NamedTuple):
@@ -79,16 +80,16 @@ def right_size_of(fleet: Fleet, probe: Probe, replicas: int) -> RightSize:
     The container with the most CPUs is the one that is sized.
     """
     pod = probe.pods[0]
-    place = max(range(len(pod.containers)), key=lambda one: _cpus(pod, one))
+    place = max(range(len(pod.containers)), key=lambda one: pod.containers[one].requests.get(CPU, from_int(0)).nano)
     name = pod.containers[place].name
     nodes = [node for node in fleet.nodes if node.session is not None and node_filters.allows(node, pod).passed]
     kinds = _kinds(nodes, by_name=needs_name(pod))
     most_cpus = max((_widest(node, CPU) for node in nodes), default=0)
     most_memory = max((_widest(node, MEMORY) for node in nodes), default=0) // MEBI
-    cpus = _largest(1, most_cpus, lambda count: _hold(kinds, _sized(pod, place, count, 1), replicas))
-    if cpus is None:
+    cpus = _largest(most_cpus, lambda count: _hold(kinds, _sized(pod, place, count, 1), replicas))
+    if not cpus:
         return RightSize(probe.name, replicas, name, None, None)
-    memory = _largest(1, most_memory, lambda count: _hold(kinds, _sized(pod, place, cpus, count), replicas))
+    memory = _largest(most_memory, lambda count: _hold(kinds, _sized(pod, place, cpus, count), replicas))
     return RightSize(probe.name, replicas, name, cpus, (memory or 1) * MEBI)
 
 
@@ -102,26 +103,13 @@ def _kinds(nodes: Iterable[ClusterNode], *, by_name: bool) -> list[tuple[Session
     return list(found.values())
 
 
-def _cpus(pod: Pod, place: int) -> int:
-    asked = pod.containers[place].requests.get(CPU)
-    return asked.nano if asked else 0
-
-
 def _widest(node: ClusterNode, resource: str) -> int:
     return node.totals.allocatable.get(resource, 0) // NANO
 
 
-def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
-    """Find the largest number that holds, where all smaller ones hold too; None: not even the smallest."""
-    if high < low or not holds(low):
-        return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _largest(high: int, holds: Callable[[int], bool]) -> int:
+    """Find the largest number that holds, where all smaller ones hold too; 0: not even 1."""
+    return bisect_left(range(1, high + 1), True, key=lambda number: not holds(number))
 
 
 def _sized(pod: Pod, place: int, cpus: int, mebibytes: int) -> Pod:
@@ -142,10 +130,6 @@ def _hold(kinds: Sequence[tuple[Session, int]], pod: Pod, replicas: int) -> bool
         if total >= replicas:
             return True
     return False
-
-
-MAX_ROUNDS = 100_000
-"""Pods that ask for nothing would fit for ever."""
 
 
 class Place(NamedTuple):
@@ -207,7 +191,7 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
     shapes = {id(pod.containers): place for place, pod in reversed(list(enumerate(pods)))}
     first = [0] * len(pods)
     loads = [node_load(read_request(pod)) for pod in pods]
-    for rounds in range(MAX_ROUNDS):
+    for rounds in range(MAX_COPIES):
         before: dict[int, Place] = {}
         taken: list[tuple[int, str]] = []
         for number, pod in enumerate(pods):
@@ -230,4 +214,4 @@ def fill(places: Sequence[Place], pods: Sequence[Pod]) -> Filled:
             counts[place] += 1
             aligned[place] += verdict == "aligned"
             nothing[place] += verdict == "none"
-    return Filled(MAX_ROUNDS, tuple(counts), tuple(aligned), tuple(nothing), tuple(now))
+    return Filled(MAX_COPIES, tuple(counts), tuple(aligned), tuple(nothing), tuple(now))

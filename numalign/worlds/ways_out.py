@@ -244,7 +244,7 @@ class _CPUsByClaim:
             (claim, taken)
             for claim in got
             for taken in claim.allocation or ()
-            if (claim.name, RequestName(*_halves(taken.request))) in wanted
+            if (claim.name, RequestName(*taken.request.partition("/")[::2])) in wanted
         ]
         nodes = {node for _, taken in mine if taken.device.driver == DRIVER for node in self._nodes(taken) or ()}
         others = [self._nodes(taken) for _, taken in mine if taken.device.driver != DRIVER]
@@ -311,11 +311,6 @@ def _selector_lines(expression: str) -> list[str]:
     ]
 
 
-def _halves(request: str) -> tuple[str, str]:
-    main, _, alternative = request.partition("/")
-    return main, alternative
-
-
 def _free_name(claim: Claim, name: str) -> str:
     taken = {request.name for request in claim.requests}
     return next(one for one in (name, *(f"{name}-{count}" for count in range(2, len(taken) + 3))) if one not in taken)
@@ -351,18 +346,11 @@ def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Plac
         ]
         got = [taken for claim in allocated(trial.attempt, changed) for taken in claim.allocation or ()]
         if got and all(node in (((place := where.get(taken.device)) and place.numa) or ()) for taken in got):
-            lines = (
-                f"# below devices of claim {one.got.claim}",
-                "requests:",
-                f"- name: {main}  # unchanged, and",
-                "  exactly:",
-                *_selector_lines(expression),
-            )
             yield WayOut(
                 f"select {driver} devices of NUMA node {node} in request {main}",
                 tuple(taken.device.device for taken in got),
                 f"valid only while the CPU Manager takes the container's CPUs from NUMA node {node}",
-                lines,
+                More((), selectors={main: expression}).written(Claim(one.got.claim)),
             )
         else:
             yield WayOut(f"choosing {driver} devices of NUMA node {node} would not help: none there is free or fits")

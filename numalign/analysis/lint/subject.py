@@ -5,7 +5,7 @@ from __future__ import annotations
 from numalign.kubelet.admission import Session
 from numalign.kubelet.demand import ContainerDemand, PodDemand, read_demand
 from numalign.model.path import child
-from numalign.model.pod import Container, Pod
+from numalign.model.pod import Container, Pod, container_paths
 from numalign.model.resources import is_hugepages, whole
 from numalign.values import NamedTuple
 
@@ -60,15 +60,6 @@ def subject(pod: Pod, on: Session | None) -> Subject:
         for container, demanded, path in zip(pod.containers, demand.containers, container_paths(pod), strict=True)
     )
     return Subject(pod, demand, parts, on)
-
-
-def container_paths(pod: Pod) -> list[str]:
-    """Name the places of a pod's containers, in the kubelet's order."""
-    return [
-        child(f"spec.{which}", index)
-        for which in ("initContainers", "containers")
-        for index in range(len(pod.spec.get(which) or ()))
-    ]
 
 
 def _wants(container: Container, demand: ContainerDemand) -> bool:
