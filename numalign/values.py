@@ -17,10 +17,8 @@ else:
 
     _new = tuple.__new__
 
-    class _Values(tuple):
+    class _Values:
         """What all classes share: the methods of a named tuple."""
-
-        __slots__ = ()
 
         @classmethod
         def _make(cls, values):
@@ -45,6 +43,9 @@ else:
 
         def __getnewargs__(self):
             return tuple(self)
+
+    _SHARED = {name: one for name, one in vars(_Values).items() if callable(one) or name == "_make"}
+    """Given to each class, not inherited by it: a class between would cost each of them a seventh of its making."""
 
     _READY = (
         lambda _c: _new(_c, ()),
@@ -92,17 +93,25 @@ else:
         def __new__(cls, name, bases, body):
             if not bases:
                 return super().__new__(cls, name, bases, body)
-            fields = tuple(body.get("__annotations__", ()))
+            kinds = body.get("__annotations__", {})
+            fields = tuple(kinds)
+            places = {field: index for index, field in enumerate(fields)}
             defaults = {field: body[field] for field in fields if field in body}
             code = _code(len(fields)).replace(
                 co_varnames=("_cls", *fields), co_name="__new__", co_qualname=f"{name}.__new__"
             )
             new = FunctionType(code, globals(), "__new__", tuple(defaults.values()))
-            new.__annotations__ = body.get("__annotations__", {})
-            body |= {field: _tuplegetter(index, None) for index, field in enumerate(fields)}
-            body |= {"__slots__": (), "__new__": new, "_fields": fields, "__match_args__": fields}
-            body["_places"] = {field: index for index, field in enumerate(fields)}
-            return type(name, (_Values, *bases[1:]), {**body, "_field_defaults": defaults})
+            new.__annotations__ = kinds
+            body |= {field: _tuplegetter(index, None) for field, index in places.items()}
+            own = {
+                "__slots__": (),
+                "__new__": new,
+                "_fields": fields,
+                "__match_args__": fields,
+                "_places": places,
+                "_field_defaults": defaults,
+            }
+            return type(name, (tuple,), {**_SHARED, **body, **own})  # a tuple is generic without `Generic`
 
     class NamedTuple(metaclass=_Maker):
         """What a class statement names as its base; the class that comes of it is a tuple."""
