@@ -20,9 +20,12 @@ LONG_WORD: Final = 24
 """How long a word may be that keeps its column as wide as itself."""
 
 
-def _breaking(more: str = "") -> re.Pattern[str]:
-    """Match what stays together: a word up to a sign after which a line may break, or blanks."""
-    return re.compile(rf"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|{more}(?=\s)|$)")
+def _breaking(more: str = "") -> str:
+    """Match what stays together: a word up to a sign after which a line may break, or blanks.
+
+    What is printed off a terminal needs none of these patterns, so they are compiled when used.
+    """
+    return rf"\s+|\S+?(?:(?<=[,;/])(?=\S)|(?<=[A-Za-z]-)(?=[A-Za-z])|{more}(?=\s)|$)"
 
 
 _PIECE: Final = _breaking()
@@ -36,8 +39,8 @@ _HUMP: Final = _breaking(r"(?<=_)(?=\S)|(?<=[a-z])(?=[A-Z])|")
 _AMOUNT: Final = r"\d\S*(?: \+ \d\S*)? of \d\S*(?: [✓✗~])?(?=\s|$)"
 """An amount of another (`32 of 32 ✓`) is read at once."""
 
-_WORD: Final = re.compile(rf"{_AMOUNT}|\S+")
-_PIECE_OR_AMOUNT: Final = re.compile(rf"{_AMOUNT}|{_PIECE.pattern}")
+_WORD: Final = rf"{_AMOUNT}|\S+"
+_PIECE_OR_AMOUNT: Final = rf"{_AMOUNT}|{_PIECE}"
 
 Cells = Sequence[str]
 
@@ -72,6 +75,8 @@ def widths(columns: Cells, rows: Sequence[Cells], places: Sequence[int], width: 
     """Give each chosen column its width: as wide as it likes, else the widest ones shrink until all fit."""
     found = [max([len(columns[place]), *(len(row[place]) for row in rows)]) for place in places]
     room = width - GAP * (len(places) - 1)
+    if sum(found) <= room:
+        return found
     for least in (
         [_whole_words(columns, rows, place) for place in places],
         [_broken_title(columns, rows, place) for place in places],
@@ -92,17 +97,17 @@ def _whole_words(columns: Cells, rows: Sequence[Cells], place: int) -> int:
 
 def _broken_title(columns: Cells, rows: Sequence[Cells], place: int) -> int:
     """Return how narrow a column can be if its title breaks wherever it may, and its cells only at blanks."""
-    return max(len(word[:LONG_WORD]) for word in (*_PART.findall(columns[place]), *_words(rows, place), ""))
+    return max(len(word[:LONG_WORD]) for word in (*re.findall(_PART, columns[place]), *_words(rows, place), ""))
 
 
 def _words(rows: Sequence[Cells], place: int) -> Iterator[str]:
     for row in rows:
-        yield from _WORD.findall(row[place])
+        yield from re.findall(_WORD, row[place])
 
 
-def _least(columns: Cells, rows: Sequence[Cells], place: int, piece: re.Pattern[str]) -> int:
+def _least(columns: Cells, rows: Sequence[Cells], place: int, piece: str) -> int:
     """Return how narrow a column can be if lines break wherever a piece ends."""
-    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in piece.findall(text)]
+    words = [word for text in (columns[place], *(row[place] for row in rows)) for word in re.findall(piece, text)]
     return max([0, *(len(word.rstrip()[:LONG_WORD]) for word in words)])
 
 
@@ -111,7 +116,7 @@ def wrapped(text: str, width: int, *, title: bool = False) -> list[str]:
     if len(text) <= width:
         return [text]
     for pattern in (_PART if title else _PIECE_OR_AMOUNT, _PIECE, _PART, _HUMP):
-        pieces = pattern.findall(text)
+        pieces = re.findall(pattern, text)
         if max(len(piece.rstrip()) for piece in pieces) <= width:
             break
     lines, line = [], ""
