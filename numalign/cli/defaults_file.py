@@ -7,14 +7,11 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from numalign.errors import InputError, Notice
 from numalign.store.reading import reading
 from numalign.values import NamedTuple
-
-if TYPE_CHECKING:
-    pass
 
 OWN_FILE: Final = ".numalign.toml"
 PROJECT_FILE: Final = "pyproject.toml"

@@ -25,6 +25,8 @@ Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 PREFIX = "NUMALIGN"
 """Of the variables of the environment that stand for flags."""
+_IN_ENVIRONMENT = f"{__name__}.any"
+"""Where a context keeps whether there are any."""
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 
@@ -70,12 +72,22 @@ class Flag(click.Option):
 
     def _set_by(self, ctx: click.Context) -> str | None:
         """Name the variable that sets the flag of the command on the way; None: none does."""
+        if not _any_in_environment(ctx):
+            return None
         names = (name for prefix in self.prefixes(ctx) for name in variables(self, prefix))
         return next((name for name in names if os.environ.get(name)), None)
 
     def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
         """Give what the variables that set it begin with, the one that wins first."""
         return (ctx.auto_envvar_prefix or PREFIX, PREFIX)
+
+
+def _any_in_environment(ctx: click.Context) -> bool:
+    """Tell whether any variable may stand for a flag: as a rule there is none, and each flag is spared the look."""
+    if _IN_ENVIRONMENT not in ctx.meta:
+        ctx.meta[_IN_ENVIRONMENT] = any(name.startswith(PREFIX) for name in os.environ)
+    there: bool = ctx.meta[_IN_ENVIRONMENT]
+    return there
 
 
 def _variables_in_use(ctx: click.Context) -> dict[str, tuple[str, ...]]:

@@ -86,11 +86,12 @@ def import_command(name: str) -> click.Command:
 
 def _take_defaults(ctx: click.Context, command: click.Command, name: str, *, quiet: bool) -> None:
     """Let a project's own file set defaults of the command's flags."""
-    from numalign.cli.defaults import check_keys, for_command
     from numalign.cli.defaults_file import find_defaults
 
     found = find_defaults(lambda notice: None if quiet else tell([notice]))
     if found is not None:
+        from numalign.cli.defaults import check_keys, for_command
+
         ctx.default_map = {name: for_command(command, name, found)}
         check_keys(found, _all_commands(name, command))
 

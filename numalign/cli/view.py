@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import click
 
@@ -66,7 +66,7 @@ with late_imports():
 ForPeople = Literal["table", "wide", "tree", "name", "markdown", "csv", "svg", "html"]
 ForPrograms = Literal["json", "yaml", "prometheus"]
 ForBuildServers = Literal["junit", "github", "gitlab", "sarif"]
-Output = ForPeople | ForPrograms | ForBuildServers | str
+Output: TypeAlias = "ForPeople | ForPrograms | ForBuildServers | str"
 """What some command can be asked to print; the files of `config suggest` have names of their own."""
 
 Face = Literal["document", "wide", "data", "rows", "names", "checks", "picture"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, TypeAlias
 
 from numalign.errors import Notice
 from numalign.kubelet import cpu
@@ -23,10 +23,14 @@ from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.releases.table import is_published
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.topology import manager
 from numalign.kubelet.topology.effort import SLOW, Effort
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numalign.kubelet.topology import manager
 
 
 class Session(NamedTuple):
@@ -44,7 +48,7 @@ class Session(NamedTuple):
         return self._replace(state=twin.empty_state(self.node), pods=ActivePods())
 
 
-Stage = manager.Stage | Literal["fit"]
+Stage: TypeAlias = 'manager.Stage | Literal["fit"]'
 """Where a pod was refused: at a stage of the Topology Manager, or by the check behind the managers; empty: admitted."""
 
 

@@ -15,7 +15,6 @@ from typing import Final
 from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.topology.hints import AtLeast, HintFamily, HintList, Hints, MaskSet, ProviderAnswer
 from numalign.kubelet.topology.merge.lists import NUMAInfo
-from numalign.model.words import counted, duration
 from numalign.values import NamedTuple
 
 SINGLE_NUMA_NODE: Final = "single-numa-node"
@@ -52,6 +51,8 @@ class Effort(NamedTuple):
 
     def __str__(self) -> str:
         """Write the sum."""
+        from numalign.model.words import counted, duration  # few admissions are slow, and every one imports this
+
         sets = f"{counted(self.sets)} sets of NUMA nodes, 0.5 µs each"
         merged = f"; {counted(self.combinations)} combinations of hints, 0.25 µs each" * bool(self.combinations)
         return f"about {duration(self.seconds)} ({sets}{merged})"

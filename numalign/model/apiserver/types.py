@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from numalign.model.apiserver import amount
 from numalign.model.path import child, shown
@@ -38,7 +38,7 @@ class Fields(NamedTuple):
     """Refuse every field that is not named."""
 
 
-Schema = Leaf | ListOf | MapOf | Fields
+Schema: TypeAlias = "Leaf | ListOf | MapOf | Fields"
 
 _OF_CONTAINER: Final = """
 args command env envFrom imagePullPolicy lifecycle livenessProbe readinessProbe resizePolicy restartPolicyRules

@@ -365,7 +365,7 @@ def _load_file(path: str, origin: str, node: str | None = None) -> LoadedMachine
     name = shown_name(path)
     stem = "machine" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     data = _content(path, name)
-    pasted = _pasted(data, name, stem, origin)
+    pasted = None if origin == "bundled" else _pasted(data, name, stem, origin)
     if pasted is not None:
         return pasted
     if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
