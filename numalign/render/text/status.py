@@ -64,12 +64,11 @@ def _largest(by_policy: Mapping[str, int], own: str) -> str:
         sizes.setdefault(cpus, []).append(policy)
     if not any(sizes):
         return "No aligned Guaranteed pod fits under any policy. To make room, move a pod off the node."
-    if len(sizes) > 1 and own != "none":  # which does not align
-        sizes = {cpus: names for cpus, names in sizes.items() if names != ["none"]}
-    told = (
+    told = [
         f"{cpus} CPU{'s' * (cpus != 1)} under {'every policy' if len(sizes) == 1 else f'policy {listed(policies)}'}"
         for cpus, policies in sizes.items()
-    )
+        if policies != ["none"] or own == "none"  # which does not align
+    ]
     return f"Largest aligned Guaranteed pod: {', '.join(told)}."
 
 
