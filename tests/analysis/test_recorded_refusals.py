@@ -60,13 +60,13 @@ def values(setup: Setup, explained: Any) -> Any:
     advice = Advice([None] * len(explained.changes), "")
     whole = explain_json(ExplainResult(setup, 0, (explained,), ()), [advice], ())
     [pod] = whole["pods"]
-    return json.loads(json.dumps(_without({key: one for key, one in pod.items() if key not in OF_THE_POD})))
+    return json.loads(json.dumps(without_words({key: one for key, one in pod.items() if key not in OF_THE_POD})))
 
 
-def _without(value: Any) -> Any:
+def without_words(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without(one) for key, one in value.items() if key not in WORDS}
-    return [_without(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: without_words(one) for key, one in value.items() if key not in WORDS}
+    return [without_words(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def place(row: Row) -> tuple[str, int]:
