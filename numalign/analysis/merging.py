@@ -64,21 +64,19 @@ class Merging(NamedTuple):
     nodes: int
     """The mask of the machine's NUMA nodes."""
     said: tuple[Said, ...]
-    resources: tuple[str, ...]
-    """The resources that the combinations are made of, in order: those with an opinion."""
-    combinations: int
-    """How many combinations the kubelet walks, after its policy dropped hints that cannot win."""
-    seconds: float
-    """About how long that takes the kubelet."""
-    table: tuple[Entry, ...]
-    """All of them; empty where there are more than `MAX_COMBINATIONS_SHOWN`."""
     winner: TopologyHint
     admit: bool
-    runner_up: TopologyHint | None
+    resources: tuple[str, ...] = ()
+    """The resources that the combinations are made of, in order: those with an opinion."""
+    combinations: int = 0
+    """How many combinations the kubelet walks, after its policy dropped hints that cannot win."""
+    seconds: float = 0.0
+    """About how long that takes the kubelet."""
+    table: tuple[Entry, ...] = ()
+    """All of them; empty where there are more than `MAX_COMBINATIONS_SHOWN`."""
+    runner_up: TopologyHint | None = None
     """None: there is no other candidate, or there were too many to look."""
-    rule: Rule | None
-    needed: int
-    """How many nodes the most demanding resource needs now."""
+    rule: Rule | None = None
 
 
 def merging(node: Node, decision: Decision) -> Merging:
@@ -95,13 +93,19 @@ def merging(node: Node, decision: Decision) -> Merging:
     # The order decides nothing; cpu first reads best.
     said.sort(key=lambda one: (shown_place(one.resource), one.resource))
     lists.sort(key=lambda one: (shown_place(one[0]), one[0]))
+    begun = Merging(
+        container=decision.container,
+        policy=node.policy,
+        nodes=node.numa.full,
+        said=tuple(said),
+        winner=decision.hint,
+        admit=decision.admit,
+    )
     if width > MAX_NODES_LISTED:
         effort = Effort(combinations=combinations(node.policy, [hints for _, hints in lists], node.numa))
         opinions = [name for name, hints in lists if isinstance(hints, HintFamily)]
-        return _merging(node, decision, said)._replace(
-            resources=tuple(opinions), combinations=effort.combinations, seconds=effort.seconds
-        )
-    return _written(node, _merging(node, decision, said), lists)
+        return begun._replace(resources=tuple(opinions), combinations=effort.combinations, seconds=effort.seconds)
+    return _written(node, begun, lists)
 
 
 def shown_place(resource: str) -> int:
@@ -116,25 +120,6 @@ def _said(provider: ProviderName, resource: str, hints: Hints, width: int) -> Sa
         return Said(provider, resource, None, "hints", all_sets(union(one.nodes for one in hints.sets).bit_count()))
     listed = explicit([hints])[0]
     return Said(provider, resource, listed, "hints", len(listed))
-
-
-def _merging(node: Node, decision: Decision, said: Sequence[Said]) -> Merging:
-    """Begin with what is known without walking combinations."""
-    return Merging(
-        container=decision.container,
-        policy=node.policy,
-        nodes=node.numa.full,
-        said=tuple(said),
-        resources=(),
-        combinations=0,
-        seconds=0.0,
-        table=(),
-        winner=decision.hint,
-        admit=decision.admit,
-        runner_up=None,
-        rule=None,
-        needed=0,
-    )
 
 
 def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -> Merging:
@@ -160,7 +145,6 @@ def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -
         table=table,
         runner_up=runner_up,
         rule=rule,
-        needed=needed,
     )
 
 

@@ -6,6 +6,7 @@ Without slices only drivers that are known are judged, by what they publish (doc
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
@@ -128,11 +129,10 @@ def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass
     known = [DRIVERS[one] for one in drivers if one is not None and one in DRIVERS]
     if len(known) < len(drivers) or not known:
         return []
-    counts: dict[str | None, int] = {}
+    counts: Counter[str | None] = Counter()
     for name, form in requests_of(claim):
         if covers(written, name):
-            driver = driver_of_class(form.device_class, classes)
-            counts[driver] = counts.get(driver, 0) + (2 if form.mode == "All" else form.number)
+            counts[driver_of_class(form.device_class, classes)] += 2 if form.mode == "All" else form.number
     # Behind one PCIe root there is one device of a kind, or few: several are matched by their NUMA node.
     rooted = {PCIE_ROOT} if max(counts.values()) < 2 else set()
     names = set.intersection(*({*one.numa, *rooted} if one.pcie_root else set(one.numa) for one in known))

@@ -10,7 +10,7 @@ from numalign.scheduler.config import CacheConfig
 from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.placement import ContainerId
 from numalign.scheduler.record import Belief, Describes, PodEntry
-from numalign.scheduler.request import PodRequest, effective, exclusive_containers
+from numalign.scheduler.request import PodRequest, add, effective, exclusive_containers
 from numalign.scheduler.resources import Amounts
 
 Key = TypeVar("Key", bound=Hashable)
@@ -46,10 +46,7 @@ def reserve(config: CacheConfig, belief: Belief, request: PodRequest) -> Belief:
         return belief
     if config.mode == "discard_reserved":
         return belief._replace(on_the_way=belief.on_the_way + 1)
-    reserved = dict(belief.reserved)
-    for name, amount in effective(request).items():
-        reserved[name] = reserved.get(name, 0) + amount
-    return belief._replace(reserved=reserved)
+    return belief._replace(reserved=add(dict(belief.reserved), effective(request).items()))
 
 
 def settled(config: CacheConfig, belief: Belief) -> Belief:

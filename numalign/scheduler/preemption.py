@@ -13,7 +13,7 @@ from numalign.scheduler.config import PreemptionMode, SchedulerConfig
 from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, with_available, zone_id
 from numalign.scheduler.placement import ContainerId, Placement
 from numalign.scheduler.record import KnownNode, PodEntry, Preemption, Scheduler
-from numalign.scheduler.request import PodRequest, exclusive_amounts, has_devices
+from numalign.scheduler.request import PodRequest, add, exclusive_amounts, has_devices
 from numalign.scheduler.resources import Amounts
 from numalign.scheduler.verdict import Verdict
 from numalign.values import NamedTuple
@@ -95,9 +95,9 @@ def _release(victim: Victim, known: Placement, listed: frozenset[str], back: dic
         node = known.get((victim.namespace, victim.name, container.name))
         if container.kind != "app" or node is None:
             continue
-        for name, amount in exclusive_amounts(request.guaranteed, container, listed).items():
-            zone = back.setdefault(node, {})
-            zone[name] = zone.get(name, 0) + amount
+        exclusive = exclusive_amounts(request.guaranteed, container, listed)
+        if exclusive:
+            add(back.setdefault(node, {}), exclusive.items())
 
 
 def check_after_eviction(

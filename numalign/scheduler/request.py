@@ -5,7 +5,7 @@ Equal pods give equal values: `PodRequest` has no name in it, so it is also the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from numalign.model.pod import ContainerKind, Pod, QoS
@@ -152,7 +152,7 @@ def _scored_beyond(pod: PodRequest, asked: Amounts) -> dict[str, int]:
     return {name: counted[name] - asked.get(name, 0) for name in lacking}
 
 
-def add(total: dict[str, int], items: Items) -> dict[str, int]:
+def add(total: dict[str, int], items: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Add amounts to a total, in place, and return it."""
     for name, amount in items:
         total[name] = total.get(name, 0) + amount

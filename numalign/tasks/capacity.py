@@ -16,7 +16,7 @@ from numalign.scheduler.node import ClusterNode, Fleet, lacking, look
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import ExportOptions, export
 from numalign.scheduler.nrt.value import NodeResourceTopology, number_of
-from numalign.scheduler.request import ContainerRequest, effective, node_load, read_request
+from numalign.scheduler.request import ContainerRequest, add, effective, node_load, read_request
 from numalign.scheduler.resources import Amounts, is_affine, is_native, is_whole
 from numalign.tasks.parallel import spread
 from numalign.worlds.copies import MAX_COPIES, Copies, Probe, bags, copies, fill, right_size_of, twins
@@ -113,8 +113,7 @@ def _node(node: ClusterNode, probe: Probe, empty: Mapping[Hashable, Copies]) -> 
     allowed = all(node_filters.allows(node, pod).passed for pod in probe.pods)
     asked: dict[str, int] = {}
     for request in requests:
-        for name, amount in node_load(request).asked:
-            asked[name] = asked.get(name, 0) + amount
+        add(asked, node_load(request).asked)
     blind = _bag(totals, asked, len(probe.pods)) if allowed else 0
     blind_empty = _bag(bare, asked, len(probe.pods)) if allowed else 0
     missing = lacking(node, probe.pods)

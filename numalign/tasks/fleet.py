@@ -7,7 +7,7 @@ from numalign.results.compare import CompareResult, UpgradeResult
 from numalign.tasks.compare import compare
 from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, load_pods
+from numalign.tasks.setup import load_pods
 from numalign.tasks.upgrade import compare_versions
 from numalign.values import NamedTuple
 
@@ -59,7 +59,16 @@ def ask_node(question: NodeQuestion) -> NodeAnswer:
     if up.broken:
         raise up.broken[0]
     if not upgrades:
-        result = _variants(question, here, asked, up)
+        result = compare(
+            [here.on.setup],
+            up.tried,
+            beside=up.beside,
+            started=asked.started,
+            options=question.options,
+            allow_missing=asked.allow_missing,
+            reasons=question.reasons,
+            there=here.there,
+        )
         return NodeAnswer(result, here.on.origin, (*here.on.notices, *up.notices, *result.notices))
     versions, beside = question.kubelet.version or "", (*here.pods, *up.beside)
     upgrade = compare_versions(
@@ -67,19 +76,6 @@ def ask_node(question: NodeQuestion) -> NodeAnswer:
     )
     notices = (*here.on.notices, *_replayed(here), *up.notices, *upgrade.notices)
     return NodeAnswer(upgrade, here.on.origin, notices)
-
-
-def _variants(question: NodeQuestion, here: Place, asked: PodsRequest, up: LoadedPods) -> CompareResult:
-    return compare(
-        [here.on.setup],
-        up.tried,
-        beside=up.beside,
-        started=asked.started,
-        options=question.options,
-        allow_missing=asked.allow_missing,
-        reasons=question.reasons,
-        there=here.there,
-    )
 
 
 def _replayed(here: Place) -> tuple[Notice, ...]:

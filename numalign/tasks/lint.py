@@ -55,8 +55,11 @@ def lint(
     """
     for code in ignore:
         check_ignored(code, "--ignore")
-    session = None if on is None else _empty_node(on)
-    claims = None
+    session = claims = None
+    if on is not None:
+        from numalign.kubelet.admission import open_session
+
+        session = open_session(on)
     if claims_alone or slices is not None or any(source.pod.spec.get("resourceClaims") for source in sources):
         from numalign.tasks.dra_lint import ClaimRules
 
@@ -68,12 +71,6 @@ def lint(
     if claims is not None and claims_alone:
         pods += (one.without(ignore) for one in claims.alone())
     return LintResult(on.machine.name if on else None, tuple(pods), tuple(claims.broken) if claims else ())
-
-
-def _empty_node(on: Setup) -> Session:
-    from numalign.kubelet.admission import open_session
-
-    return open_session(on)
 
 
 def _linted(

@@ -102,7 +102,8 @@ def _candidates(tries: Tries, others: Machines) -> list[WayOut]:
         moving = any(change.pods for change in found)
         cutting = cut_now(tries.requests) if moving else _as_it_is_set(tries)
         found += [change for change in cutting if _worth_telling(change, found)]
-    if found and not (_asks_devices(tries.outcome) or any(change.keeps_memory for change in found)):
+    asks_devices = any(amount for one in tries.outcome.demand.containers for _, amount in one.devices)
+    if found and not (asks_devices or any(change.keeps_memory for change in found)):
         keeping = [change for change in two_settings(tries) if change.keeps_memory]
         found += sorted(keeping, key=lambda change: change.cost)[:1]
     return _without_large_raises(found) or leaning
@@ -145,10 +146,6 @@ def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut | None:
     whole = change._replace(flags={**base.flags, **change.flags}, amounts=kept, asked={key: asked[key] for key in kept})
     elsewhere = change.machine or change.hardware
     return whole if elsewhere or tries.admitted(whole) is not None else None
-
-
-def _asks_devices(outcome: Outcome) -> bool:
-    return any(amount for container in outcome.demand.containers for _, amount in container.devices)
 
 
 def _takes_away(change: WayOut) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
@@ -164,11 +165,11 @@ def _cpus(session: Session, pod: Pod) -> CPUSet:
 
 def _places_of(resource: Resource, members: int) -> tuple[tuple[int, int], ...]:
     """Count a set of devices by the mask of their NUMA nodes."""
-    counts: dict[int, int] = {}
-    for position, device in enumerate(resource.devices):
-        if members >> position & 1:
-            mask = from_ids(numa for numa in device.numa_nodes or () if numa >= 0)
-            counts[mask] = counts.get(mask, 0) + 1
+    counts = Counter(
+        from_ids(numa for numa in device.numa_nodes or () if numa >= 0)
+        for position, device in enumerate(resource.devices)
+        if members >> position & 1
+    )
     return tuple(sorted(counts.items()))
 
 

@@ -13,7 +13,7 @@ from numalign.model.apiserver import amount
 from numalign.scheduler.kai.evaluate import ZoneAmounts, evaluate, filter_acts
 from numalign.scheduler.kai.topology import Around, KaiTopology
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.request import PodRequest
+from numalign.scheduler.request import PodRequest, add
 from numalign.scheduler.resources import Amounts
 from numalign.values import NamedTuple
 
@@ -89,9 +89,7 @@ def zones_of(machine: KaiTopology, record: Record | None) -> ZoneAmounts | None:
     for name, amounts in record:
         if name not in numbers:
             return None
-        placed = result.setdefault(numbers[name], {})
-        for resource, amount_ in amounts.items():
-            placed[resource] = placed.get(resource, 0) + amount_
+        add(result.setdefault(numbers[name], {}), amounts.items())
     return dict(sorted(result.items()))
 
 

@@ -32,6 +32,7 @@ from numalign.scheduler.nrt.value import (
     SCOPE,
     Attributes,
     NodeResourceTopology,
+    Units,
     Zone,
     ZoneResource,
     legacy_name,
@@ -61,14 +62,6 @@ class Held(NamedTuple):
     cpus: int
     devices: Mapping[str, tuple[Device, ...]]
     blocks: tuple[Block, ...]
-
-
-class Amount(NamedTuple):
-    """A resource of a NUMA node in whole units."""
-
-    capacity: int
-    allocatable: int
-    available: int
 
 
 def export(session: Session, name: str, options: ExportOptions | None = None) -> NodeResourceTopology:
@@ -120,7 +113,7 @@ def _held(session: Session, uid: str) -> list[Held]:
     return result
 
 
-def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
+def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Units]:
     """Count the resources of one NUMA node, in the order of rule 28: cpu, memory, huge pages by size, devices.
 
     Args:
@@ -129,7 +122,7 @@ def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: L
         held: what an exporter sees of the containers; None: the kubelet's own books count.
         like: whose way of counting.
     """
-    result: dict[str, Amount] = {}
+    result: dict[str, Units] = {}
     node = session.node
     own = next(one.cpus for one in node.machine.numa_nodes if one.id == number)
     if node.cpu.static:
@@ -139,14 +132,14 @@ def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: L
             free = total
             for one in held:
                 free &= ~one.cpus
-        result[CPU] = Amount(own.bit_count(), total.bit_count(), free.bit_count())
+        result[CPU] = Units(own.bit_count(), total.bit_count(), free.bit_count())
     result |= _memory(session, number, held, like)
     result |= _devices(session, number, held, like)
     kept = {name: one for name, one in result.items() if name == CPU or one.capacity or one.allocatable}
-    return kept or {CPU: Amount(own.bit_count(), 0, 0)}  # rule 23
+    return kept or {CPU: Units(own.bit_count(), 0, 0)}  # rule 23
 
 
-def _devices(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
+def _devices(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Units]:
     """Count the devices of one NUMA node, by name; one of several nodes counts on each of them."""
     result = {}
     for name, resource in sorted(session.node.device.resources.items()):
@@ -156,7 +149,7 @@ def _devices(session: Session, number: int, held: Sequence[Held] | None, like: L
             taken = (here & session.state.device.allocated.get(name, 0)).bit_count()
         else:
             taken = sum(_taken_there(device, number, like) for one in held for device in one.devices.get(name, ()))
-        result[name] = Amount(total, total, max(total - taken, 0))
+        result[name] = Units(total, total, max(total - taken, 0))
     return result
 
 
@@ -168,7 +161,7 @@ def _taken_there(device: Device, number: int, like: Like) -> int:
     return int(number in nodes)
 
 
-def _memory(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Amount]:
+def _memory(session: Session, number: int, held: Sequence[Held] | None, like: Like) -> dict[str, Units]:
     """Count memory and huge pages of one NUMA node; nothing where the Memory Manager is off (25)."""
     manager, state = session.node.memory, session.state.memory
     result = {}
@@ -184,7 +177,7 @@ def _memory(session: Session, number: int, held: Sequence[Held] | None, like: Li
             blocks = [block for one in held for block in one.blocks if block.type == name and block.mask >> number & 1]
             taken = (_block_there(block, number, manager.allocatable[place], like) for block in blocks)
             available = max(allocatable - sum(taken), 0)
-        result[name] = Amount(max(total, allocatable), allocatable, available)
+        result[name] = Units(max(total, allocatable), allocatable, available)
     return result
 
 

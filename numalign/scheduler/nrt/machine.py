@@ -6,7 +6,8 @@ every filling-in is named in `Assumed.notes`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 
 from numalign.errors import InputError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
@@ -20,6 +21,7 @@ from numalign.scheduler.nrt.value import (
     MEMORY_MANAGER,
     NUMA_ZONE,
     NodeResourceTopology,
+    Units,
     Zone,
     attribute,
     manager_config,
@@ -39,14 +41,6 @@ ADDED = 1
 """Bytes of memory beyond those of the object, where it reserves none."""
 MAX_UNITS = 1 << 16
 """The most CPUs, and devices of one name, that a zone can have here."""
-
-
-class Units(NamedTuple):
-    """A resource of a zone in whole units."""
-
-    capacity: int = 0
-    allocatable: int = 0
-    available: int = 0
 
 
 class Assumed(NamedTuple):
@@ -97,7 +91,7 @@ def machine_of(nrt: NodeResourceTopology, *, cpus: int | None = None, memory: in
         name=nrt.name,
         numa_nodes=nodes,
         sockets=sockets,
-        cores=tuple(1 << cpu for cpu in cpuset.ids(_union(nodes))),
+        cores=tuple(1 << cpu for cpu in cpuset.ids(cpuset.union(node.cpus for node in nodes))),
         devices=_devices(zones),
         total_memory=memory if MEMORY not in listed else None,
     )
@@ -200,13 +194,6 @@ def _distances(zones: Mapping[int, Zone], number: int) -> tuple[int, ...]:
     return tuple([costs.get(zone.name, LOCAL if other == number else REMOTE) for other, zone in zones.items()])
 
 
-def _union(nodes: Sequence[NUMANode]) -> int:
-    result = 0
-    for node in nodes:
-        result |= node.cpus
-    return result
-
-
 def _manager_policies(nrt: NodeResourceTopology, has_cpus: bool, has_memory: bool, notes: list[str]) -> tuple[str, str]:
     """Return the policies of CPU and Memory Manager: from the attributes, else from what the zones list (rule 25)."""
     cpu, memory = attribute(nrt.attributes, CPU_MANAGER), attribute(nrt.attributes, MEMORY_MANAGER)
@@ -244,10 +231,9 @@ def _config(
 ) -> KubeletConfig:
     """Write the settings that give these amounts."""
     manager = manager_config(nrt)
-    total: dict[str, int] = {}
+    total: Counter[str] = Counter()
     for amounts in memory_reserved.values():
-        for name, amount in amounts.items():
-            total[name] = total.get(name, 0) + amount
+        total.update(amounts)
     return KubeletConfig(
         topology_manager_policy=manager.policy,
         topology_manager_scope=manager.scope,

@@ -47,6 +47,14 @@ class ZoneResource(NamedTuple):
     available: int | None = None
 
 
+class Units(NamedTuple):
+    """A resource of a NUMA node in whole units."""
+
+    capacity: int = 0
+    allocatable: int = 0
+    available: int = 0
+
+
 class Zone(NamedTuple):
     """One zone, as written."""
 
