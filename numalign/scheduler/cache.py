@@ -87,9 +87,9 @@ def resync(
         describes: whether the published object's fingerprint is that of the pods that count (`describes_pods`).
         pods: gives the pods that the scheduler sees bound to the node.
     """
-    copy = belief.published
-    if config.mode != "over_reserve" or belief.accepted is None or copy is None:
+    if config.mode != "over_reserve" or belief.accepted is None:
         return belief
+    copy = belief.published or belief.accepted
     if belief.config_changed:
         return accept(copy, pods)
     if not (belief.over_reserved or belief.foreign):

@@ -238,7 +238,7 @@ def _key(look: _Look) -> Hashable:
         if session is None
         else (id(session.node.cpu), id(session.node.device), id(session.node.memory), id(session.state))
     )
-    return look.seen.key, tuple(sorted(look.total)), twin
+    return look.seen.key, frozenset(look.total), twin
 
 
 def _largest(nrt: NodeResourceTopology, zones: Sequence[NUMAZone]) -> dict[str, int]:

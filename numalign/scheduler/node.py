@@ -101,9 +101,9 @@ def look(node: ClusterNode) -> Hashable:
     """
     totals = node.totals
     return (
-        tuple(sorted(totals.allocatable.items())),
-        tuple(sorted(totals.used.items())),
-        tuple(sorted(totals.beyond.items())),
+        frozenset(totals.allocatable.items()),
+        frozenset(totals.used.items()),
+        frozenset(totals.beyond.items()),
         totals.pods,
         totals.unjudged,
         node.taints,
@@ -125,7 +125,7 @@ def _state_key(session: Session | None) -> Hashable:
         state.memory.free,
         state.memory.groups,
         state.memory.counts,
-        tuple(sorted(state.device.allocated.items())),
+        frozenset(state.device.allocated.items()),
         state.leftovers,
     )
 

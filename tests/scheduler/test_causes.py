@@ -231,6 +231,22 @@ def test_a_cache_that_waits_for_an_object_with_the_pods_of_somebody_else() -> No
     assert why("nrt", case).code == "X-9"
 
 
+def test_a_policy_that_is_never_filtered_is_no_cause_where_the_filter_fails() -> None:
+    session = node(topology_manager_policy="restricted")
+    case = Case(
+        ClusterNode("n", NodeTotals(TOTAL, {}, 0), session, "exact"),
+        session,
+        sized("4"),
+        read_request(sized("4")),
+        export(session, "n"),
+        None,
+        passes=False,
+        admits=True,
+        distrust="foreign",
+    )
+    assert why("nrt", case).code == "X-9"
+
+
 def test_a_cache_that_waits_for_a_pod_on_its_way() -> None:
     full = export(
         node(None, guaranteed("p", {"cpu": "7", "memory": "1Gi"}), guaranteed("q", {"cpu": "7", "memory": "1Gi"})), "n"

@@ -104,6 +104,19 @@ def test_a_machine_that_cannot_take_the_pod_scores_nothing() -> None:
     assert evaluate.score(cpus(3), tight, topology.around([tight], None, rebuilds=True)) == 0
 
 
+def test_which_resources_kai_looks_at() -> None:
+    """K-1: what zones list and machines expose, without those of `ignoreList`."""
+    listed = object_of(zone(0, cpu="4", gpu="1"), zone(1, cpu="4", memory="1Gi"))
+    for exposed, ignored, aware in (
+        (None, (), {"cpu", "gpu", "memory"}),
+        (("cpu", "gpu", "nic"), (), {"cpu", "gpu"}),
+        (None, ("gpu", "nic"), {"cpu", "memory"}),
+    ):
+        machine = topology.topology(listed, exposed=exposed, ignored=ignored)
+        assert machine is not None
+        assert machine.aware == aware
+
+
 def test_the_cluster_as_a_whole() -> None:
     known = topology.around([TWO, None, FREE], frozenset({"cpu"}), rebuilds=False)
     assert (known.zones, known.exposed, known.rebuilds) == (4, {"cpu"}, False)

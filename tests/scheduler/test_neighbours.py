@@ -17,6 +17,7 @@ from numalign.scheduler.neighbours import (
     SPREAD,
     THEIRS,
     checks,
+    concerns,
     gates,
     not_judged,
     required,
@@ -165,6 +166,38 @@ def test_only_nodes_that_the_pod_selects_count_for_spreading() -> None:
     tainted = (nodes[0], node("b", zone="y", taints=(Taint("k", "", "NoSchedule"),)))
     assert answers(pod(app="web", **spread()), *tainted)[0] == SPREAD
     assert answers(pod(app="web", **spread(nodeTaintsPolicy="Honor")), *tainted)[0] is None
+
+
+CONCERNED = [
+    ("a plain pod", {}, False),
+    ("a host port", with_port(80), True),
+    ("those it wants", affinity("podAffinity", term("db")), True),
+    ("those it avoids", affinity("podAntiAffinity", term("db")), True),
+    ("spreading", spread(), True),
+    ("spreading if possible", spread(whenUnsatisfiable="ScheduleAnyway"), False),
+]
+
+
+@pytest.mark.parametrize(("spec", "asks"), [row[1:] for row in CONCERNED], ids=[row[0] for row in CONCERNED])
+def test_what_a_pod_asks_of_those_that_are_there(spec: dict[str, Any], asks: bool) -> None:
+    assert concerns(pod(**spec)) is asks
+
+
+def test_all_terms_must_hold_in_their_own_domains() -> None:
+    """One term is about zones, one about racks: the pod that both select is in this zone, and in another rack."""
+    terms = (term("db"), {**term("db"), "topologyKey": "rack"})
+    racks = [("a", "x", "1"), ("b", "x", "2"), ("c", "y", "1")]
+    nodes = [
+        ClusterNode(
+            name,
+            NodeTotals({}, {}, 0),
+            labels={ZONE: zone, "rack": rack},
+            unplaced=(pod("q", "db"),) if name == "a" else (),
+        )
+        for name, zone, rack in racks
+    ]
+    assert answers(pod(**affinity("podAffinity", *terms)), *nodes) == [None, AFFINITY, AFFINITY]
+    assert answers(pod(**affinity("podAntiAffinity", *terms)), *nodes) == [ANTI_AFFINITY] * 3
 
 
 def test_a_plain_pod_asks_nothing() -> None:

@@ -72,7 +72,7 @@ class KaiTopology(NamedTuple):
     @property
     def available_key(self) -> Hashable:
         """Make a key of the free amounts, where they are not those of the object."""
-        return tuple([tuple(sorted(zone.available.items())) for zone in self.zones])
+        return tuple([frozenset(zone.available.items()) for zone in self.zones])
 
     @property
     def available(self) -> tuple[Amounts, ...]:

@@ -82,7 +82,7 @@ def _key(nrt: NodeResourceTopology) -> Hashable:
                         for name, one in zone.resources.items()
                     ]
                 ),
-                tuple(sorted(zone.costs.items())),
+                frozenset(zone.costs.items()),
             )
             for zone in nrt.zones
         ]

@@ -207,7 +207,6 @@ class Run:
                 self._end(pod, "deleted")
             if pod.machine is not None and pod.state != "bound":
                 self._forget(pod)
-                self._exporters.changed(self.machines[pod.machine], self.now)
 
     # Kubelets
 
@@ -266,7 +265,6 @@ class Run:
         """A pod is deleted by the scheduler, so that another one fits."""
         self._end(pod, "deleted")
         self._forget(pod)
-        self._exporters.changed(self.machines[pod.machine or 0], self.now)
         self._replace(pod)
 
     def _replace(self, pod: PodRecord) -> None:
@@ -294,14 +292,14 @@ class Run:
 
     def _end(self, pod: PodRecord, state: State) -> None:
         """A running pod ends: everything it held is free."""
-        machine = self.machines[pod.machine or 0]
+        machine = self._machine_of(pod)
         machine.session = admission.end(machine.session, pod.pod.uid)
         self._moved(machine)
         self._leave(pod, state)
         self._exporters.changed(machine, self.now)
 
     def _leave(self, pod: PodRecord, state: State) -> None:
-        machine = self.machines[pod.machine or 0]
+        machine = self._machine_of(pod)
         pod.state = state
         pod.ended_at = self.now
         self._counts.left(pod, self.now)
@@ -323,9 +321,13 @@ class Run:
             oldest = self.pods[self._finished[self._collected]]
             self._collected += 1
             self._forget(oldest)
-            self._exporters.changed(self.machines[oldest.machine or 0], self.now)
 
     def _forget(self, pod: PodRecord) -> None:
-        machine = self.machines[pod.machine or 0]
+        machine = self._machine_of(pod)
         machine.listed -= {pod.number}
         machine.counted -= {pod.number}
+        self._exporters.changed(machine, self.now)
+
+    def _machine_of(self, pod: PodRecord) -> SimulatedMachine:
+        assert pod.machine is not None  # noqa: S101 (only a pod that is bound ends)
+        return self.machines[pod.machine]

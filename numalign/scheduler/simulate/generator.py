@@ -18,8 +18,8 @@ class PodShape(NamedTuple):
 
     name: str
     pod: Pod
-    weight: float = 1
-    replicas: int = 1
+    weight: float
+    replicas: int
 
 
 class Arrivals(NamedTuple):

@@ -66,8 +66,8 @@ def class_key(node: ClusterNode, session: Session) -> Hashable:
     twin = session.node
     return (
         *(id(manager) for manager in (twin.cpu, twin.memory, twin.device)),
-        tuple(sorted(node.totals.allocatable.items())),
-        tuple(sorted(node.labels.items())),
+        frozenset(node.totals.allocatable.items()),
+        frozenset(node.labels.items()),
         node.taints,
         node.unschedulable,
         node.exporter,

@@ -41,6 +41,18 @@ def test_a_device_of_two_nodes_in_use(like: Like, expected: list[int]) -> None:
     assert free(nrt, "example.com/gpu") == expected
 
 
+def test_resources_come_in_one_order() -> None:
+    """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in."""
+    devices = {f"example.com/{name}": (Device(name, (0, 1)),) for name in ("z", "a", "k")}
+    pages = {"1Gi": GI, "64Ki": GI, "2Mi": GI}
+    nrt = export(with_pods(static(regular(devices=devices, hugepages=pages)), []), "n")
+    for zone in nrt.zones:
+        assert list(zone.resources) == [
+            *("cpu", "memory", "hugepages-64Ki", "hugepages-2Mi", "hugepages-1Gi"),
+            *("example.com/a", "example.com/k", "example.com/z"),
+        ]
+
+
 @pytest.mark.parametrize(("like", "expected"), [("numalign", 4), ("rte", 6), ("nfd", 6)])
 def test_cpus_of_a_finished_init_container_are_invisible_to_exporters(like: Like, expected: int) -> None:
     """The app container gets one CPU of its own; the init container's two stay out of the pool, unseen."""
