@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import NAMES_OF_PODS, Command, Decorator, Given, flag, kubelet_options, with_options
+from numalign.cli.flags import Command, Decorator, Given, flag, with_options
+from numalign.cli.options import kubelet_options
+from numalign.cli.pod_options import NAMES_OF_PODS
 from numalign.tasks.cluster import ClusterRequest
 from numalign.tasks.requests import KubeletRequest
 

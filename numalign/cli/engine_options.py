@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import MAX_JOBS, Command, Given, flag, with_options
+from numalign.cli.flags import Command, Given, flag, with_options
+from numalign.cli.pod_options import MAX_JOBS
 from numalign.tasks.parallel import Engine
 
 _OPTIONS = (

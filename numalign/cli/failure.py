@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Literal
 
 from numalign.cli.defaults_file import find_defaults
-from numalign.cli.options import PREFIX
+from numalign.cli.flags import PREFIX
 from numalign.errors import NumalignError, StartError
 from numalign.render.json import head
 from numalign.values import NamedTuple

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
+from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
 from numalign.cli.listen_options import Security, listening, security_options
-from numalign.cli.options import Command, Decorator, Given, OwnFlag, flag, with_options
 from numalign.cli.stderr import say, tell
 from numalign.errors import InputError
 from numalign.exit_status import ExitStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
-from numalign.cli.options import Command, Decorator, Given, flag, with_options
+from numalign.cli.flags import Command, Decorator, Given, flag, with_options
 from numalign.errors import InputError
 from numalign.values import NamedTuple
 

@@ -2,133 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from numalign.errors import InputError, NumalignError
+from numalign.cli.flags import Command, Decorator, Flag, Given, flag, with_options
 from numalign.kubelet.releases import NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.results.verdict import FAIL_ON
-from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, SinceRequest, WhatIfRequest
+from numalign.tasks.requests import KubeletRequest, MachineName, NodeName
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from numalign.cli.view import View
     from numalign.sources.machine.changes import Changes
-
-Command = Callable[..., Any]
-Decorator = Callable[[Command], Command]
-PREFIX = "NUMALIGN"
-"""Of the variables of the environment that stand for flags."""
-_IN_ENVIRONMENT = f"{__name__}.any"
-"""Where a context keeps whether there are any."""
-Given = dict[str, Any]
-"""Parameter -> what was given, as click hands it to a command."""
-
-
-def with_options(function: Command, options: Sequence[Decorator], gather: Callable[[Given], None]) -> Command:
-    """Add options, the first one first in --help; `gather` turns what they give into one argument."""
-
-    @wraps(function)
-    def wrapped(**given: object) -> object:
-        gather(given)
-        return function(**given)
-
-    decorated: Command = wrapped
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
-
-
-class Flag(click.Option):
-    """A flag of a command: NUMALIGN_FLAG sets it for all that have it, NUMALIGN_COMMAND_FLAG for one and wins."""
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete names that numalign knows; else what click completes."""
-        from numalign.cli.completion import complete
-
-        found = None if isinstance(self.type, click.Choice) else complete(self.name or "", ctx, incomplete)
-        return super().shell_complete(ctx, incomplete) if found is None else found
-
-    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """Look into the environment; an empty variable is none."""
-        name = self._set_by(ctx)
-        if name is None:
-            return None
-        _variables_in_use(ctx)[name] = tuple(self.opts)
-        return os.environ[name]
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Name the flag, and the variable where a wrong value comes from one: it stands nowhere on the line."""
-        hint = super().get_error_hint(ctx)
-        if ctx is None or ctx.get_parameter_source(self.name or "") is not ParameterSource.ENVIRONMENT:
-            return hint
-        return f"{hint} ({self._set_by(ctx)})"
-
-    def _set_by(self, ctx: click.Context) -> str | None:
-        """Name the variable that sets the flag of the command on the way; None: none does."""
-        if not _any_in_environment(ctx):
-            return None
-        names = (name for prefix in self.prefixes(ctx) for name in variables(self, prefix))
-        return next((name for name in names if os.environ.get(name)), None)
-
-    def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
-        """Give what the variables that set it begin with, the one that wins first."""
-        return (ctx.auto_envvar_prefix or PREFIX, PREFIX)
-
-
-def _any_in_environment(ctx: click.Context) -> bool:
-    """Tell whether any variable may stand for a flag: as a rule there is none, and each flag is spared the look."""
-    if _IN_ENVIRONMENT not in ctx.meta:
-        ctx.meta[_IN_ENVIRONMENT] = any(name.startswith(PREFIX) for name in os.environ)
-    there: bool = ctx.meta[_IN_ENVIRONMENT]
-    return there
-
-
-def _variables_in_use(ctx: click.Context) -> dict[str, tuple[str, ...]]:
-    """Return variable -> names of the flag that it sets, for all commands on the way."""
-    found: dict[str, tuple[str, ...]] = ctx.meta.setdefault(f"{__name__}.variables", {})
-    return found
-
-
-def name_variable(ctx: click.Context, error: NumalignError) -> None:
-    """Add the variable to an error about a flag that one sets, or about the file that one names."""
-    for variable, flags in _variables_in_use(ctx).items():
-        value = os.environ[variable]
-        if error.where.partition(" ")[0].rstrip(":") in flags or error.where.strip('"') in (value, *value.split()):
-            error.where += f" ({variable})"
-            return
-
-
-class OwnFlag(Flag):
-    """A flag that means something else than that of the same name of other commands: only its own variable sets it."""
-
-    def prefixes(self, ctx: click.Context) -> tuple[str, ...]:
-        """Give what its variable begins with."""
-        return super().prefixes(ctx)[:1]
-
-
-def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a file or a folder; the shell itself does it."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="file")]
-
-
-def variables(option: click.Option, prefix: str) -> list[str]:
-    """Name the variables that set an option, one for each of its names: for every command, or for one by its prefix."""
-    names = [name for name in option.opts if name.startswith("--")]
-    return [f"{prefix}_{name.removeprefix('--').replace('-', '_').upper()}" for name in names]
-
-
-def flag(*names: str, cls: type[Flag] = Flag, **attributes: Any) -> Decorator:
-    """Add a flag, which the environment can set, too."""
-    return click.option(*names, cls=cls, **attributes)
 
 
 _SETTINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -267,105 +153,6 @@ def output_option(view: View[Any], *, without: str | None = None) -> Decorator:
     )
 
 
-MAX_JOBS = 256
-"""How many processes can be asked for."""
-MAX_REPLICAS = 100_000
-"""How many copies of a pod can be asked for."""
-
-
-NAMES_OF_PODS: tuple[Decorator, ...] = (
-    click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
-    flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD"),
-)
-_PODS: tuple[Decorator, ...] = (
-    *NAMES_OF_PODS,
-    flag(
-        "--beside",
-        metavar="FILE",
-        help="pods already on the node",
-    ),
-    flag(
-        "--node-name",
-        metavar="NAME",
-        help="node to use, if a file has several",
-    ),
-    flag(
-        "--replicas",
-        metavar="[ROLE=]N,…",
-        help="copies of each pod template [default: 1]",
-    ),
-    flag("--gang", is_flag=True, help="test as many copies as each object requests"),
-    flag("--started", is_flag=True, help="treat init containers of earlier pods as ended"),
-    flag("--static", is_flag=True, help="treat the pods as static pods: critical"),
-    flag(
-        "--allow-missing",
-        metavar="RESOURCE",
-        multiple=True,
-        help="let pods run without this device",
-    ),
-)
-
-
-def pods_arguments(function: Command) -> Command:
-    """Add POD… and everything that says which pods come up; the command gets one argument, `pods`."""
-
-    def gather(given: Given) -> None:
-        names = (*given.pop("pod"), *given.pop("files"))
-        # Whether two kubelets would start is a question of its own.
-        instead = "," in (given.get("kubelet_version") or "") or given.get("started_pods") is not None
-        if not names and not instead:
-            raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
-        every, by_role = _replicas(given.pop("replicas"))
-        given["pods"] = PodsRequest(
-            names=names,
-            beside=given.pop("beside"),
-            replicas=every,
-            started=given.pop("started"),
-            role_replicas=by_role,
-            gang=given.pop("gang"),
-            node_name=given.pop("node_name"),
-            allow_missing=given.pop("allow_missing"),
-            static=given.pop("static"),
-        )
-
-    return with_options(function, _PODS, gather)
-
-
-def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
-    """Read `8`, `worker=8` or both: how many pods of every template, and of those of a role."""
-    every: int | None = None
-    by_role: dict[str, int] = {}
-    for part in text.split(",") if text else ():
-        role, named, number = part.rpartition("=")
-        if not number.strip().isdecimal() or len(number) > 6 or not 1 <= int(number) <= MAX_REPLICAS:
-            raise InputError(f"expected N or ROLE=N, numbers from 1 to {MAX_REPLICAS}, got {part!r}", "--replicas")
-        if named:
-            by_role[role.strip()] = int(number)
-        else:
-            every = int(number)
-    return every, by_role
-
-
-_SINCE: tuple[Decorator, ...] = (
-    flag("--without", metavar="NAME", multiple=True, help="end this pod before the first POD comes"),
-    flag(
-        "--started-pods",
-        metavar="NAME,…",
-        help="pods on the node whose init containers have ended",
-    ),
-)
-
-
-def since_options(function: Command) -> Command:
-    """Add what happened to the pods there meanwhile; the command gets one argument, `since`."""
-
-    def gather(given: Given) -> None:
-        started = tuple(name for name in (given.pop("started_pods") or "").split(",") if name)
-        given["since"] = SinceRequest(given.pop("without"), started)
-
-    return with_options(function, _SINCE, gather)
-
-
 node_option: Decorator = flag("--node", metavar="SOURCE", help="snapshot, /var/lib/kubelet, must-gather, state file")
 
 
@@ -390,33 +177,6 @@ def node_options(function: Command) -> Command:
 def state_option(text: str = "keep the node in FILE between commands") -> Decorator:
     """Add `--state`."""
     return flag("--state", metavar="FILE", help=text)
-
-
-_WHAT_IF: tuple[Decorator, ...] = (
-    flag("--pod", "pod_name", metavar="NAME", help="explain this pod alone"),
-    flag(
-        "--without",
-        metavar="NAME",
-        multiple=True,
-        help="remove an earlier pod first",
-    ),
-    flag(
-        "--set",
-        "amounts",
-        metavar="CONTAINER:RESOURCE=AMOUNT",
-        multiple=True,
-        help="change a request",
-    ),
-)
-
-
-def what_if_options(function: Command) -> Command:
-    """Add the flags that leave a pod out or change what one asks for; they come as one argument, `what_if`."""
-
-    def gather(given: Given) -> None:
-        given["what_if"] = WhatIfRequest(given.pop("pod_name"), given.pop("without"), given.pop("amounts"))
-
-    return with_options(function, _WHAT_IF, gather)
 
 
 fail_on_option: Decorator = flag(

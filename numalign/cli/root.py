@@ -229,7 +229,7 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             raise PipeGone from None
         except NumalignError as error:
-            from numalign.cli.options import name_variable
+            from numalign.cli.flags import name_variable
 
             name_variable(ctx, error)
             raise

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from numalign.cli.flags import OwnFlag
 from numalign.cli.kubectl import CLUSTER
 from numalign.cli.kubectl import group as kubectl_group
-from numalign.cli.options import OwnFlag
 from numalign.cli.root import group
 from tests.cli.running import PODS, ROOT, in_process, one_line
 

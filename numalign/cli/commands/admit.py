@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from numalign.cli.flags import flag
 from numalign.cli.options import (
     fail_on_option,
-    flag,
     kubelet_options,
     machine_option,
     node_options,
     output_option,
-    pods_arguments,
     quiet_option,
-    since_options,
     slices_option,
     state_option,
 )
+from numalign.cli.pod_options import pods_arguments, since_options
 from numalign.cli.stderr import but_claims, counted, report, tell, waiting
 from numalign.cli.view import Output, View, answering, faces_of, late_imports, print_names, show
 from numalign.errors import Notice

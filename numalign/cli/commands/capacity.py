@@ -8,19 +8,9 @@ from collections.abc import Sequence
 import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster, with_kubelet
-from numalign.cli.options import (
-    MAX_JOBS,
-    Command,
-    Decorator,
-    Given,
-    flag,
-    kubelet_options,
-    machine_option,
-    node_options,
-    output_option,
-    quiet_option,
-    with_options,
-)
+from numalign.cli.flags import Command, Decorator, Given, flag, with_options
+from numalign.cli.options import kubelet_options, machine_option, node_options, output_option, quiet_option
+from numalign.cli.pod_options import MAX_JOBS
 from numalign.cli.stderr import report, tell
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import InputError, Notice

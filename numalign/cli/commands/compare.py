@@ -13,16 +13,16 @@ import click
 
 from numalign.analysis.settings import OPTIONS
 from numalign.cli.engine_options import engine_options
+from numalign.cli.flags import flag
 from numalign.cli.options import (
-    flag,
     kubelet_options,
     machine_option,
     node_options,
     output_option,
-    pods_arguments,
     quiet_option,
     slices_option,
 )
+from numalign.cli.pod_options import pods_arguments
 from numalign.cli.stderr import but_claims, report, tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import Notice

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from numalign.analysis.config.systems import FORMATS
-from numalign.cli.options import (
-    flag,
-    kubelet_options,
-    machine_option,
-    node_option,
-    output_option,
-    quiet_option,
-)
+from numalign.cli.flags import flag
+from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import Notice

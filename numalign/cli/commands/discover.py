@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option
+from numalign.cli.flags import OwnFlag, flag
+from numalign.cli.options import machine_option, output_option, quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import HostError, InputError, Notice

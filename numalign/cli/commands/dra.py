@@ -6,7 +6,8 @@ from typing import get_args
 
 import click
 
-from numalign.cli.options import OwnFlag, flag, machine_option, output_option, quiet_option, slices_option
+from numalign.cli.flags import OwnFlag, flag
+from numalign.cli.options import machine_option, output_option, quiet_option, slices_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.dra.features import RELEASES

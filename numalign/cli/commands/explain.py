@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 
-from numalign.analysis.whatif.change import WayOut
 from numalign.cli.asked_by_kubectl import Why
+from numalign.cli.fix_commands import Asked, fix_commands, where_to_look
+from numalign.cli.flags import flag
 from numalign.cli.options import (
     fail_on_option,
-    flag,
     kubelet_options,
     machine_option,
     node_options,
     output_option,
-    pods_arguments,
     quiet_option,
     slices_option,
-    what_if_options,
 )
+from numalign.cli.pod_options import pods_arguments, what_if_options
 from numalign.cli.stderr import but_claims, report, tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
-from numalign.errors import CrashError, Notice, StartError
+from numalign.errors import Notice, StartError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.admission import Session
-from numalign.kubelet.config import KubeletConfig
 from numalign.model.pod import Pod
 from numalign.render.page.document import Block, Document
-from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
-from numalign.render.text.reasons import field_text, stale_files
 from numalign.results.compare import Scene
-from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.results.explain import ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.explain import as_asked, explain, gone
 from numalign.tasks.place import find_place
-from numalign.tasks.requests import ClaimsRequest, KubeletRequest, MachineName, NodeName, PodsRequest, WhatIfRequest
+from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, default_policy, load_pods, load_setup
 from numalign.values import NamedTuple
 
@@ -71,13 +66,6 @@ class Stopped(NamedTuple):
     look: str
     """The command to go on with."""
 
-
-SHORT_FLAGS = {
-    "topology-manager-policy": "policy",
-    "topology-manager-scope": "scope",
-    "reserved-system-cpus": "reserved-cpus",
-}
-"""Flags that have a shorter name."""
 
 VIEW = View[Shown](
     document=lambda shown: [*shown.differs, *text.explain_document(shown.result, shown.origin, shown.advice)],
@@ -151,7 +139,7 @@ def command(
     except StartError as error:
         error.answered = True
         if not quiet:
-            show(START_VIEW, Stopped(settings[0], error, _where_to_look(error, given, asked)), output)
+            show(START_VIEW, Stopped(settings[0], error, where_to_look(error, given, asked)), output)
         raise
     about_claims = result.claims.notices if result.claims is not None else ()
     notices = (*settings[0].notices, *but_claims(given.notices, slices), *result.notices, *about_claims)
@@ -161,7 +149,7 @@ def command(
     told = () if blocks and {"document", "wide"} & set(faces_of(VIEW, output)) else differs
     tell((*(() if node else default_policy(settings[0], kubelet)), *told, *notices))
     if not quiet:
-        advice = [_commands(one, result, asked) for one in result.pods]
+        advice = [fix_commands(one, result, asked) for one in result.pods]
         there = (*here.pods, *as_asked(given, what_if).beside)
         told = (*differs, *notices)
         show(VIEW, Shown(result, settings[0].origin, advice, notices=told, differs=blocks, there=there), output)
@@ -170,19 +158,6 @@ def command(
         return report(given.broken, ExitStatus.KUBELET_FAILS)
     refused = refused or claims_fail(result.claims, fail_on)
     return report(given.broken, ExitStatus.NO if refused else ExitStatus.DONE)
-
-
-class Asked(NamedTuple):
-    """The command line, to write others like it."""
-
-    pods: PodsRequest
-    machines: tuple[str, ...]
-    kubelet: KubeletRequest
-    what_if: WhatIfRequest
-    node: str | None
-    slices: str | None
-    several: bool
-    """More than one pod comes up, so that one has to be named."""
 
 
 def _explained(
@@ -219,18 +194,6 @@ def _explained(
     return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, objects, request))
 
 
-def _commands(told: ExplainedPod, result: ExplainResult, asked: Asked) -> Advice:
-    """Write the command that shows each change, and the one to go on with where there is none."""
-    return Advice(
-        [
-            None if _stopped(change, result.setup.config, asked) else _command(change, told.pod.name, asked)
-            for change in told.changes
-        ],
-        _command_line("compare", asked.pods, asked.machines, asked.kubelet, more=_place(asked)),
-        [_differs(change, asked) for change in told.changes],
-    )
-
-
 def _why() -> Why | None:
     """Find the call of `kubectl numalign why` that asks; None: nobody else does."""
     return click.get_current_context().find_object(Why)
@@ -251,112 +214,3 @@ def _unknown(why: Why, result: ExplainResult) -> Sequence[str]:
     machine = result.setup.machine
     other = f"whether {machine.name} is the machine of {why.node}"
     return why.unknown if why.node in (machine.name, machine.node.name) else (other, *why.unknown)
-
-
-def _flags(change: WayOut) -> list[tuple[str, str]]:
-    """List what a change adds to the command, as (flag, value) pairs."""
-    flags: list[tuple[str, str]] = [("machine", change.machine)] if change.machine else []
-    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in change.flags.items()]
-    flags += [*change.hardware, *(("without", one.name) for one in (*change.pods, *change.kept_out))]
-    amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
-    return flags + [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
-
-
-def _differs(change: WayOut, asked: Asked) -> str:
-    """Write what a change adds to the command, and a setting that was read from a file as it stands there."""
-    from_file = asked.kubelet.config is not None or asked.node is not None
-    fields = {name: text for name, text in change.flags.items() if from_file and name not in asked.kubelet.settings}
-    settings = {name: text for name, text in change.flags.items() if name not in fields}
-    flags = _flags(change._replace(flags=settings))
-    words = shlex.join(word for flag, text in flags for word in (f"--{flag}", text))
-    return " ".join(filter(None, [words, *(field_text(name, text) for name, text in fields.items())]))
-
-
-def _place(asked: Asked) -> list[tuple[str, str]]:
-    flags = [("node", asked.node), ("slices", asked.slices)]
-    return [(flag, value) for flag, value in flags if value is not None]
-
-
-def _command(change: WayOut, pod: str, asked: Asked) -> str:
-    why = _why()
-    if why is not None and not why.kept:
-        return why.again(_flags(change))
-    amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
-    more = [*_place(asked), *asked.what_if.flags(but=amounts)]
-    if asked.several and asked.what_if.pod is None:
-        more.append(("pod", pod))
-    more += change.hardware
-    more += [("without", one.name) for one in (*change.pods, *change.kept_out)]
-    more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
-    here = (change.machine,) if change.machine else asked.machines[:1]
-    return _command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
-
-
-def _stopped(change: WayOut, config: KubeletConfig, asked: Asked) -> bool:
-    """Tell whether the files of --node would stop its kubelet under other settings: a command would say that alone."""
-    if asked.node is None or not stale_files(change, config):
-        return False
-    kubelet = asked.kubelet._replace(settings={**asked.kubelet.settings, **change.flags})
-    try:
-        find_place(asked.node, change.machine or next(iter(asked.machines), None), kubelet, asked.pods)
-    except StartError:
-        return True
-    return False
-
-
-def _where_to_look(error: StartError, given: LoadedPods, asked: Asked) -> str:
-    """Write the command that goes on where no pod could be tried."""
-    if not isinstance(error, CrashError):
-        return _command_line("config check", None, asked.machines[:1], asked.kubelet)
-    pods = asked.pods
-    if pods.beside and all(pod.name != error.pod for pod in given.tried):
-        pods = pods._replace(names=(pods.beside,), beside=None)
-    return _command_line("explain", pods, asked.machines[:1], asked.kubelet, more=[("pod", error.pod)])
-
-
-def _command_line(
-    command: str,
-    pods: PodsRequest | None,
-    machines: Sequence[str],
-    kubelet: KubeletRequest,
-    *,
-    settings: Mapping[str, str] | None = None,
-    more: Sequence[tuple[str, str]] = (),
-) -> str:
-    """Write a command line.
-
-    Args:
-        command: `explain`, `compare`, …
-        pods: which pods come up; None: a command without pods.
-        machines: values of `--machine`.
-        kubelet: the flags given.
-        settings: kubelet flags to change or add.
-        more: further flags with their values.
-    """
-    words = ["numalign", *command.split(), *(pods.names if pods else ())]
-    flags: list[tuple[str, str]] = [("machine", machine) for machine in machines]
-    flags += machines[0].flags() if machines and isinstance(machines[0], MachineName) else []
-    flags += [("beside", pods.beside)] if pods and pods.beside else []
-    flags += _pod_flags(pods) if pods else []
-    flags += [("kubelet-config", kubelet.config)] if kubelet.config else []
-    flags += [("config-dir", kubelet.config_dir)] if kubelet.config_dir else []
-    flags += [("instance-type", kubelet.instance)] if kubelet.instance else []
-    flags += [("pool", kubelet.pool)] if kubelet.pool else []
-    flags += [("kubelet-version", kubelet.version)] if kubelet.version else []
-    flags += [(SHORT_FLAGS.get(name, name), text) for name, text in {**kubelet.settings, **(settings or {})}.items()]
-    for name, text in (*flags, *more):
-        words += [f"--{name}", text]
-        words += ["--ignore-checksums"] if isinstance(text, NodeName) else []
-    for resource in pods.allow_missing if pods else ():
-        words += ["--allow-missing", resource]
-    words += ["--started"] if pods and pods.started else []
-    words += ["--gang"] if pods and pods.gang else []
-    why = _why()
-    return why.with_files(shlex.join(words)) if why is not None else shlex.join(words)
-
-
-def _pod_flags(pods: PodsRequest) -> list[tuple[str, str]]:
-    counts = [str(pods.replicas)] if pods.replicas else []
-    counts += [f"{role}={number}" for role, number in pods.role_replicas.items()]
-    flags = [("replicas", ",".join(counts))] if counts else []
-    return flags + ([("node-name", pods.node_name)] if pods.node_name else [])

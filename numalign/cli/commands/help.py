@@ -66,7 +66,7 @@ def _variables() -> str:
     """List the variables of all commands, and of flags that mean something else in one command."""
     from textwrap import fill
 
-    from numalign.cli.options import Flag, OwnFlag, variables
+    from numalign.cli.flags import Flag, OwnFlag, variables
     from numalign.cli.root import COMMANDS, below, import_command
 
     found = [(name.upper(), import_command(name)) for name in COMMANDS]

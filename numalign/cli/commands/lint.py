@@ -11,16 +11,8 @@ import click
 from click.core import ParameterSource
 
 from numalign.analysis.lint.finding import reaches
-from numalign.cli.options import (
-    OwnFlag,
-    complete_files,
-    flag,
-    kubelet_options,
-    machine_option,
-    output_option,
-    quiet_option,
-    slices_option,
-)
+from numalign.cli.flags import OwnFlag, complete_files, flag
+from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, slices_option
 from numalign.cli.stderr import report, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.errors import Notice

@@ -12,19 +12,8 @@ from numalign.cli import exporter
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
 from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
-from numalign.cli.options import (
-    Command,
-    Decorator,
-    Given,
-    OwnFlag,
-    flag,
-    kubelet_options,
-    machine_option,
-    node_option,
-    output_option,
-    quiet_option,
-    with_options,
-)
+from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
+from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.errors import Notice

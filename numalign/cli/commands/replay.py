@@ -12,7 +12,9 @@ from typing import BinaryIO, Final
 
 import click
 
-from numalign.cli.options import MAX_JOBS, flag, kubelet_version_option, quiet_option
+from numalign.cli.flags import flag
+from numalign.cli.options import kubelet_version_option, quiet_option
+from numalign.cli.pod_options import MAX_JOBS
 from numalign.cli.stderr import counted, say
 from numalign.errors import InputError, unreadable
 from numalign.exit_status import ExitStatus

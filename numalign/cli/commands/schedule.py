@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
-from numalign.cli.options import flag, output_option, quiet_option, slices_option
+from numalign.cli.flags import flag
+from numalign.cli.options import output_option, quiet_option, slices_option
 from numalign.cli.stderr import but_claims, counted, report, tell
 from numalign.cli.view import Output, View, answering, late_imports, show
 from numalign.dra.features import RELEASES

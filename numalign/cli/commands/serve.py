@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from numalign.cli.cluster_options import allow_outside_option, pool_options, with_kubelet
+from numalign.cli.flags import OwnFlag, flag
 from numalign.cli.listen_options import Security, listening, security_options
-from numalign.cli.options import OwnFlag, flag, kubelet_options
+from numalign.cli.options import kubelet_options
 from numalign.cli.stderr import tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus

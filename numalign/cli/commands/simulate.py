@@ -8,7 +8,8 @@ import click
 
 from numalign.cli.cluster_options import allow_outside_option
 from numalign.cli.engine_options import engine_options
-from numalign.cli.options import flag, output_option, quiet_option
+from numalign.cli.flags import flag
+from numalign.cli.options import output_option, quiet_option
 from numalign.cli.stderr import Progress, say, tell
 from numalign.cli.view import Output, View, command_line, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus

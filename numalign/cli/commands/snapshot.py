@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import flag, quiet_option
+from numalign.cli.flags import flag
+from numalign.cli.options import quiet_option
 from numalign.cli.stderr import say, tell
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus

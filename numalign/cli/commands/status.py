@@ -6,14 +6,8 @@ import os
 
 import click
 
-from numalign.cli.options import (
-    flag,
-    kubelet_options,
-    machine_option,
-    node_option,
-    output_option,
-    quiet_option,
-)
+from numalign.cli.flags import flag
+from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, html_page, late_imports, show
 from numalign.errors import HostError

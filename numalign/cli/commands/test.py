@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import complete_files, output_option, quiet_option
+from numalign.cli.flags import complete_files
+from numalign.cli.options import output_option, quiet_option
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.exit_status import ExitStatus
 from numalign.results.replay import SuiteResult

@@ -7,15 +7,9 @@ import os
 import click
 
 from numalign.cli import for_prometheus as prometheus
+from numalign.cli.flags import flag
 from numalign.cli.for_prometheus import Target, target_options
-from numalign.cli.options import (
-    flag,
-    kubelet_options,
-    machine_option,
-    node_option,
-    output_option,
-    quiet_option,
-)
+from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import HostError
