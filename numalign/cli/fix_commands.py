@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from numalign.analysis.whatif.change import WayOut
-from numalign.cli.commands.explain import _why
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.render.text.amounts import quantity_text
@@ -24,6 +23,11 @@ SHORT_FLAGS = {
     "reserved-system-cpus": "reserved-cpus",
 }
 """Flags that have a shorter name."""
+
+
+def asking_why() -> Why | None:
+    """Find the call of `kubectl numalign why` that asks; None: nobody else does."""
+    return click.get_current_context().find_object(Why)
 
 
 class Asked(NamedTuple):
@@ -76,7 +80,7 @@ def _place(asked: Asked) -> list[tuple[str, str]]:
 
 
 def _command(change: WayOut, pod: str, asked: Asked) -> str:
-    why = _why()
+    why = asking_why()
     if why is not None and not why.kept:
         return why.again(_flags(change))
     amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
@@ -149,7 +153,7 @@ def _command_line(
         words += ["--allow-missing", resource]
     words += ["--started"] if pods and pods.started else []
     words += ["--gang"] if pods and pods.gang else []
-    why = _why()
+    why = asking_why()
     return why.with_files(shlex.join(words)) if why is not None else shlex.join(words)
 
 

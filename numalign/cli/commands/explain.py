@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from numalign.cli.asked_by_kubectl import Why
-from numalign.cli.fix_commands import Asked, fix_commands, where_to_look
+from numalign.cli.fix_commands import Asked, asking_why, fix_commands, where_to_look
 from numalign.cli.flags import flag
 from numalign.cli.options import (
     fail_on_option,
@@ -194,14 +194,9 @@ def _explained(
     return result._replace(claims=claimed.claims_on(here.setup, told, up.tried, objects, request))
 
 
-def _why() -> Why | None:
-    """Find the call of `kubectl numalign why` that asks; None: nobody else does."""
-    return click.get_current_context().find_object(Why)
-
-
 def _difference(result: ExplainResult) -> tuple[Sequence[Notice], Sequence[Block]]:
     """Say how the answer differs from what happened, where somebody knows: for programs, and for people."""
-    why = _why()
+    why = asking_why()
     text = observed.difference_text(result.pods[-1].pod, why.observed) if why is not None else ""
     if why is None or not text:
         return (), ()
