@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
+import click
+
 from numalign.analysis.whatif.change import WayOut
+from numalign.cli.asked_by_kubectl import Why
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.config import KubeletConfig
 from numalign.render.text.amounts import quantity_text
