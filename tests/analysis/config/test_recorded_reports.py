@@ -131,10 +131,7 @@ def answer(row: Row) -> Any:
     return plain(
         {
             "starts": [told.starts, told.repairable, told.reserved_cpus, told.unknown],
-            "steps": [
-                [step.error, step.change and step.change.values]
-                for step in told.steps
-            ],
+            "steps": [[step.error, step.change and step.change.values] for step in told.steps],
             "repaired": settings(told.repaired),
             "findings": [[one.code, one.field] for one in told.findings],
             "memory": told.memory,
