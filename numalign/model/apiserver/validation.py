@@ -66,14 +66,14 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
         yield Problem("status.qosClass", f"expected Guaranteed, Burstable or BestEffort, got {shown(given)}")
 
 
-_PLACING: Final = [
+_PLACING: Final = (
     "nodeSelector",
     "nodeName",
     "tolerations",
     "affinity",
     "topologySpreadConstraints",
     "schedulingGates",
-]
+)
 """Fields of a pod that `validation_placing` looks at."""
 _LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and ends alphanumeric"
 
@@ -81,10 +81,8 @@ _LABEL_RULE: Final = "lower-case letters, digits and '-', at most 63, begins and
 # The pod
 
 
-_CHOICES: Final = {
-    "restartPolicy": ("Always", "OnFailure", "Never"),
-    "preemptionPolicy": ("PreemptLowerPriority", "Never"),
-}
+RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_CHOICES: Final = {"restartPolicy": RESTART_POLICIES, "preemptionPolicy": ("PreemptLowerPriority", "Never")}
 
 
 def _pod(spec: Manifest) -> Iterator[Problem]:
@@ -149,9 +147,6 @@ def _container_name(name: str, path: str, seen: dict[str, str]) -> Iterator[Prob
     elif not is_label(name):
         yield Problem(path, f"{shown(name)} is no container name: {_LABEL_RULE}")
     seen.setdefault(name, path.removesuffix(".name"))
-
-
-RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 
 
 def _restart_policy(manifest: Manifest, path: str) -> Iterator[Problem]:

@@ -120,12 +120,6 @@ def _whole_cpus(cpus: float) -> int:
     return -int(-cpus // 1) * NANO
 
 
-def _times(row: Row) -> tuple[int, int | None]:
-    """Read when a pod of Alibaba's came, and how long it ran, in microseconds; None: nobody says when it ended."""
-    start, ended = _number(row, "creation_time"), row["deletion_time"].strip()
-    return microseconds(start), microseconds(max(_number(row, "deletion_time") - start, 0)) if ended else None
-
-
 _OPENB_NOTES = (
     "few pods of the trace are Guaranteed: numalign set limits equal to requests and rounded CPUs up to whole CPUs",
     "a shared GPU counts as 1 GPU; the trace has no NUMA nodes",
@@ -134,11 +128,13 @@ _OPENB_NOTES = (
 
 def _openb(row: Row) -> Workload | None:
     """Read a row of `openb_pod_list_*.csv`."""
-    (start, duration), cpus = _times(row), _number(row, "cpu_milli") / 1000
+    start, end = _number(row, "creation_time"), row["deletion_time"].strip()
+    cpus = _number(row, "cpu_milli") / 1000
     if not cpus:
         return None
     pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_mib")) * MEBI, {GPU: int(_number(row, "num_gpu"))})
-    return Workload(start, row["name"], pod, duration=duration)
+    duration = microseconds(_number(row, "deletion_time") - start) if end else None
+    return Workload(microseconds(start), row["name"], pod, duration=None if duration is None else max(duration, 0))
 
 
 _DLRM_NOTES = ("an RDMA share counts as 1 device; the trace has no NUMA nodes",)
@@ -146,12 +142,14 @@ _DLRM_NOTES = ("an RDMA share counts as 1 device; the trace has no NUMA nodes",)
 
 def _dlrm(row: Row) -> Workload | None:
     """Read a row of `disaggregated_DLRM_trace.csv`: memory and disk are in GiB, RDMA in per cent."""
-    (start, duration), cpus = _times(row), _number(row, "cpu_request")
+    cpus = _number(row, "cpu_request")
     if not cpus:
         return None
     devices = {GPU: int(_number(row, "gpu_request")), RDMA: int(_number(row, "rdma_request") > 0)}
     pod = _guaranteed(_whole_cpus(cpus), int(_number(row, "memory_request") * GIBI), devices)
-    return Workload(start, row["instance_sn"], pod, duration=duration)
+    start, end = _number(row, "creation_time"), row["deletion_time"].strip()
+    duration = microseconds(max(_number(row, "deletion_time") - start, 0)) if end else None
+    return Workload(microseconds(start), row["instance_sn"], pod, duration=duration)
 
 
 _CSV_NOTES = ("each row is a Guaranteed pod with limits equal to requests; the table has no NUMA nodes",)

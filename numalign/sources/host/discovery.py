@@ -62,9 +62,9 @@ def discover(
     machine = None
     if view is not None:
         machine, dropped = _without_ragged_distances(to_machine(view, name))
-        machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
         notes += dropped
-        machine = machine._replace(devices=named(hardware.pci, rules, requested))
+        devices = named(hardware.pci, rules, requested)
+        machine = machine._replace(cgroup_v1=is_cgroup_v1(tree), devices=devices)
         notes += discovery_notes.differences(hardware, machine, view)
         notes += discovery_notes.device_notes(hardware, machine)
         section = hardware_of(hardware, machine)
@@ -90,9 +90,8 @@ def live_machine() -> LiveMachine:
     if view is None:
         raise HostError(error or "no CPUs found", tree.name)
     machine, dropped = _without_ragged_distances(to_machine(view, machine_name(tree)))
-    machine = machine._replace(cgroup_v1=is_cgroup_v1(tree))
     devices, unread = read_pci(tree)
-    machine = machine._replace(devices=named(devices))
+    machine = machine._replace(cgroup_v1=is_cgroup_v1(tree), devices=named(devices))
     notes = [*dropped, *discovery_notes.view_notes(view), *unread]
     return LiveMachine(machine, tuple(note.message for note in notes))
 

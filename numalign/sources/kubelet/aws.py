@@ -90,11 +90,12 @@ def user_data(text: str, name: str) -> list[Found]:
         return script(text, name)
     if is_toml(text):
         return [bottlerocket_file(text, name)]
-    return [node_config(one) for one in load_documents(text, name, last=True) if _is(one, "NodeConfig")]
+    return _node_configs(text, name)
 
 
-def _is(document: Document, kind: str) -> bool:
-    return isinstance(document.data, Mapping) and document.data.get("kind") == kind
+def _node_configs(text: str, name: str) -> list[Found]:
+    documents = load_documents(text, name, last=True)
+    return [node_config(one) for one in documents if inside(one.data, "kind") == "NodeConfig"]
 
 
 def _mime(text: str, name: str) -> list[Found]:
@@ -111,7 +112,7 @@ def _mime(text: str, name: str) -> list[Found]:
             continue
         inner = content.decode("utf-8", "replace")
         if part.get_content_type() == "application/node.eks.aws":
-            found += [node_config(one) for one in load_documents(inner, name, last=True) if _is(one, "NodeConfig")]
+            found += _node_configs(inner, name)
         elif part.get_content_type() == "text/x-shellscript":
             found += script(inner, name)
     return found

@@ -127,9 +127,9 @@ def _bool(value: object, field: str, where: Where) -> bool:
     return value
 
 
-def _int32(value: object, field: str, where: Where) -> int:
+def _int32(value: object, field: str, where: Where, path: str = "") -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-        raise _refused(value, field, "int32", where)
+        raise _refused(value, field, "int32", where, path)
     return value
 
 
@@ -157,16 +157,14 @@ def _reserved_memory(value: object, field: str, where: Where) -> tuple[MemoryRes
 def _reservation(element: object, field: str, where: Where, path: str) -> MemoryReservation:
     if not isinstance(element, Mapping):
         raise _refused(element, field, "v1beta1.MemoryReservation", where, path)
-    node = element.get("numaNode")
-    if node is not None and (isinstance(node, bool) or not isinstance(node, int) or not -(2**31) <= node < 2**31):
-        raise _refused(node, f"{field}.numaNode", "int32", where, f"{path}.numaNode")
-    limits = element.get("limits")
+    given, limits = element.get("numaNode"), element.get("limits")
+    node = 0 if given is None else _int32(given, f"{field}.numaNode", where, f"{path}.numaNode")
     if limits is not None and not isinstance(limits, Mapping):
         raise _refused(limits, f"{field}.limits", "v1.ResourceList", where, f"{path}.limits")
     texts = {
         str(name): _amount(amount, where, child(f"{path}.limits", str(name))) for name, amount in (limits or {}).items()
     }
-    return MemoryReservation(node or 0, texts)
+    return MemoryReservation(node, texts)
 
 
 def _amount(value: object, where: Where, path: str) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from numalign.analysis.config.systems import Fields
 from numalign.errors import InputError, Notice
+from numalign.model.document import Form, anything, as_dict, inside, maybe, raw, record
+from numalign.model.path import unfit
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.sources.text import elements, mapping
 from numalign.sources.text.json import read_json
@@ -86,15 +88,13 @@ def from_profile(document: Document) -> Profile:
     Raises:
         InputError: a part has the wrong type.
     """
-    spec = _mapping(document, document.data, "spec")
-    cpu = _mapping(document, spec, "cpu", "spec.")
-    policy = _text(document, _mapping(document, spec, "numa", "spec."), "topologyPolicy", "spec.numa.") or "best-effort"
-    fields = _experimental(document)
+    given = document.read(_PROFILE)
+    policy = given["topology_policy"] or "best-effort"
+    fields = _experimental(document, given["annotations"])
     fields["cpuManagerPolicy"] = "static"
     fields["topologyManagerPolicy"] = policy
-    reserved = _text(document, cpu, "reserved", "spec.cpu.")
-    if reserved:
-        fields["reservedSystemCPUs"] = reserved
+    if given["reserved"]:
+        fields["reservedSystemCPUs"] = given["reserved"]
     for field in ("kubeReserved", "systemReserved"):
         fields[field] = {"memory": _RESERVED, **mapping(fields, field)}
     fields["evictionHard"] = {**_EVICTION, **mapping(fields, "evictionHard")}
@@ -104,29 +104,25 @@ def from_profile(document: Document) -> Profile:
     if policy == "single-numa-node":
         fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **mapping(fields, "cpuManagerPolicyOptions")}
     places = {"reservedSystemCPUs": "spec.cpu.reserved", "topologyManagerPolicy": "spec.numa.topologyPolicy"}
-    return Profile(fields, places, tuple(_of_the_machine(document, cpu)), tuple(_pages(document, spec)))
+    return Profile(fields, places, _of_the_machine(document, given["offlined"]), tuple(_pages(given["hugepages"])))
 
 
-def _of_the_machine(document: Document, cpu: Fields) -> list[Notice]:
+def _of_the_machine(document: Document, offlined: object) -> tuple[Notice, ...]:
     """Name what the profile makes of the machine, which is not the kubelet's to say."""
-    offlined = cpu.get("offlined")
-    if not offlined:
-        return []
     text = f"the profile takes CPUs {offlined} offline; fix: leave these CPUs out of the machine"
-    return [Notice("settings-of-the-machine", text, document.where("spec.cpu.offlined"))]
+    return (Notice("settings-of-the-machine", text, document.where("spec.cpu.offlined")),) if offlined else ()
 
 
-def _pages(document: Document, spec: Fields) -> Iterator[Pages]:
+def _pages(hugepages: Fields) -> Iterator[Pages]:
     """Read `hugepages.pages`."""
-    for entry in elements(_mapping(document, spec, "hugepages", "spec."), "pages"):
+    for entry in elements(hugepages, "pages"):
         count, node = entry.get("count"), entry.get("node")
         known = _PAGE_SIZES.get(str(entry.get("size")))
         if known is not None and type(count) is int:
             yield Pages(known, node if type(node) is int else None, count, parse(known).nano // NANO)
 
 
-def _experimental(document: Document) -> dict[str, object]:
-    annotations = _mapping(document, _mapping(document, document.data, "metadata"), "annotations", "metadata.")
+def _experimental(document: Document, annotations: Fields) -> dict[str, object]:
     text = annotations.get(_ANNOTATION)
     if not isinstance(text, str):
         return {}
@@ -153,19 +149,23 @@ def _bytes(document: Document, text: object) -> int:
         raise document.error(f'expected an amount of memory, got "{text}"', "metadata.annotations") from None
 
 
-def _mapping(document: Document, holder: Fields, key: str, above: str = "") -> Fields:
-    value = holder.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise document.error("expected a mapping", f"{above}{key}")
-    return value
-
-
-def _text(document: Document, holder: Fields, key: str, above: str) -> str:
-    value = holder.get(key)
-    if value is None:
-        return ""
+def _text(value: object) -> str:
+    """Read a text; a single CPU may be a number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise document.error("expected a text", f"{above}{key}")
+        raise unfit("a text", value)
     return str(value)
+
+
+_TEXT: Final = Form(_text, str, {})
+_PROFILE: Final = record(
+    as_dict,
+    inside("metadata", maybe("annotations", raw, {})),
+    inside(
+        "spec",
+        inside("cpu", maybe("reserved", _TEXT, ""), maybe("offlined", anything)),
+        inside("numa", maybe("topologyPolicy", _TEXT, "")),
+        maybe("hugepages", raw, {}),
+    ),
+    others=True,
+)
+"""What is read of a PerformanceProfile."""

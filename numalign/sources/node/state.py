@@ -23,7 +23,7 @@ from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.setup import Base, Setup
 from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.cpuset import CPUSetError, format_set, from_ids, ids, parse
+from numalign.model.cpuset import MAX_ID, CPUSetError, format_set, from_ids, ids, parse
 from numalign.model.document import (
     NEEDED,
     Data,
@@ -40,7 +40,7 @@ from numalign.model.document import (
     record,
     write,
 )
-from numalign.model.document.values import boolean, integer, list_of, map_of, text
+from numalign.model.document.values import boolean, integer, list_of, map_of, text, turned
 from numalign.model.path import FieldError, dotted, unfit
 from numalign.model.pod import NO_STATUS, Pod, PodStatus, ResizeStatus
 from numalign.model.quantity import canonical
@@ -199,22 +199,11 @@ def _cpus(value: object) -> int:
         raise unfit(f"a CPU list ({error})", value) from None
 
 
-def _mask(value: object) -> int:
-    if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 1 << 20 for one in value):
-        raise unfit("a list of NUMA node ids", value)
-    return from_ids(value)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise unfit("a list of texts", value)
-    return tuple(value)
-
-
 _CPUS: Final = Form(_cpus, format_set, {})
-_MASK: Final[Form[int]] = Form(_mask, lambda mask: list(ids(mask)), {})
-_TEXTS: Final = Form(_texts, list, {})
+_NODES: Final = list_of(integer(0, MAX_ID, "a NUMA node id"), "a list of NUMA node ids")
+_MASK: Final[Form[int]] = turned(_NODES, from_ids, lambda mask: tuple(ids(mask)))
 _TEXT: Final = text("a text", empty=True)
+_TEXTS: Final = list_of(_TEXT, "a list of texts")
 _BYTES: Final = integer(0, 2**64)
 _HINT: Final = record(
     TopologyHint, field("numaNodes", nullable(_MASK), None, to="numa_affinity"), field("preferred", boolean), whole=True

@@ -173,7 +173,8 @@ def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator
         if place is None or carrier.document is not document:
             document, place = carrier.document, carrier.document.place
         template = carrier.template._replace(manifest=EMPTY)
-        for pod in _replicas(carrier, _number(carrier, copies), copies, taken, numbers):
+        asked = _asked(carrier, copies)
+        for pod in _replicas(carrier, 1 if asked is None else asked, copies, taken, numbers):
             yield PodSource(
                 pod=pod,
                 document=place,
@@ -289,11 +290,6 @@ def _asked(carrier: Carrier, copies: Copies) -> int | None:
     if copies.every is None and copies.gang:
         return carrier.template.wanted
     return copies.every
-
-
-def _number(carrier: Carrier, copies: Copies) -> int:
-    asked = _asked(carrier, copies)
-    return 1 if asked is None else asked
 
 
 def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> None:

@@ -136,23 +136,18 @@ class Document(Place):
 
 
 def _parts(path: FieldPath) -> Iterator[str]:
-    """Yield a path's beginnings, shortest first."""
+    """Yield a path's beginnings, shortest first; a text is cut before each key or index.
+
+    A path made of a hostile key may be as long as its document: no more is cut than a real path has.
+    """
     if isinstance(path, str):
-        yield from _prefixes(path)
+        cuts = islice(re.finditer(r'\["[^"]*"\]|\[[0-9]+\]|\.?[^.\[]+', path), MAX_DEPTH)
+        yield from (path[: match.end()] for match in cuts)
         return
     text = ""
     for key in path:
         text = child(text, key)
         yield text
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    """Yield a path's beginnings, shortest first, cut before each key or index.
-
-    A path made of a hostile key may be as long as its document: no more is cut than a real path has.
-    """
-    for match in islice(re.finditer(r'\["[^"]*"\]|\[[0-9]+\]|\.?[^.\[]+', path), MAX_DEPTH):
-        yield path[: match.end()]
 
 
 def load_file(path: FilePath, *, last: bool = False) -> list[Document]:
