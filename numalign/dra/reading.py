@@ -31,7 +31,6 @@ from numalign.dra.values import (
     RequestPolicy,
     Requirement,
     Slice,
-    Taint,
     TaintRule,
     Taken,
     Term,
@@ -52,6 +51,7 @@ from numalign.model.document import (
     record,
 )
 from numalign.model.document.values import boolean, list_of, map_of
+from numalign.model.machine import Taint
 from numalign.model.path import FieldError, child, unfit
 from numalign.model.quantity import Quantity, QuantityError, parse
 

@@ -12,8 +12,9 @@ from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, dev
 from numalign.dra.cel.errors import CompileError, EvaluationError, UnsupportedError, line_and_column
 from numalign.dra.features import Features
 from numalign.dra.pools import Pool, matches
-from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice, Taint, Toleration
+from numalign.dra.values import Device, DeviceClass, DeviceID, DeviceRequest, Node, Slice, Toleration
 from numalign.errors import InputError
+from numalign.model.machine import Taint
 from numalign.values import NamedTuple
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from numalign.model.machine import Taint
 from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
@@ -44,14 +45,6 @@ class Capacity(NamedTuple):
 
     value: Quantity
     policy: RequestPolicy | None = None
-
-
-class Taint(NamedTuple):
-    """What keeps requests without a toleration away from a device."""
-
-    key: str
-    value: str = ""
-    effect: str = ""
 
 
 class TaintRule(NamedTuple):

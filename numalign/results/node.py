@@ -51,8 +51,8 @@ class ClaimStatus(NamedTuple):
     driver: str
     pool: str
     device: str
-    share: str
-    """The id of its share, where several hold the device."""
+    share: str = ""
+    """The id of its share, where several hold the device (1.35)."""
 
 
 class PodStatus(NamedTuple):

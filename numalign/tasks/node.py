@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from numalign.kubelet.node import Node, NodeState
     from numalign.model.machine import Machine
     from numalign.model.pod import Pod
+    from numalign.results.node import ClaimStatus
     from numalign.sources.node.facts import NodeFacts, PodName
-    from numalign.sources.node.podresources import ClaimedDevice
     from numalign.tasks.requests import KubeletRequest, NodeRequest
 
 
@@ -385,7 +385,7 @@ def _pod(facts: NodeFacts, state: NodeState, uid: str, name: PodName | None, *, 
     return held_pod(state, uid, name.name if name else uid, name.namespace if name else "", known, listed)
 
 
-def claims_of(facts: NodeFacts, names: Mapping[str, PodName]) -> dict[str, tuple[ClaimedDevice, ...]]:
+def claims_of(facts: NodeFacts, names: Mapping[str, PodName]) -> dict[str, tuple[ClaimStatus, ...]]:
     """Say which devices pods hold by claim, by UID: as the kubelet's file tells, else the PodResources API."""
     found = dict(facts.claims)
     by_name = {name: uid for uid, name in names.items()}

@@ -40,7 +40,6 @@ from numalign.values import NamedTuple
 if TYPE_CHECKING:
     from numalign.kubelet.node import NodeState
     from numalign.sources.node.facts import NodeFacts
-    from numalign.sources.node.podresources import ClaimedDevice
     from numalign.tasks.requests import KubeletRequest, NodeRequest
     from numalign.tasks.setup import LoadedSetup
 
@@ -214,7 +213,7 @@ def _answered_otherwise(facts: NodeFacts, state: NodeState, names: Mapping[str, 
                 yield NodeFinding("podresources-differ", "warning", f"{facts.root}/{CPU_FILE}", text, "read both again")
 
 
-def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> Iterator[PodStatus]:
+def _pods(there: Session, claims: Mapping[str, tuple[ClaimStatus, ...]]) -> Iterator[PodStatus]:
     """List the pods that hold something, by name; what is left over comes last."""
     known = {pod.uid: pod for pod in there.pods}
     found = []
@@ -226,10 +225,14 @@ def _pods(there: Session, claims: Mapping[str, tuple[ClaimedDevice, ...]]) -> It
             if any((held := holding(there.node, there.state, uid, asked))[:3])
         )
         name, namespace = (pod.name, pod.namespace) if pod and pod.name != uid else (uid, "")
-        claimed = tuple([ClaimStatus(*one) for one in claims.get(uid, ())])
         found.append(
             PodStatus(
-                name=name, namespace=namespace, uid=uid, active=pod is not None, containers=containers, claims=claimed
+                name=name,
+                namespace=namespace,
+                uid=uid,
+                active=pod is not None,
+                containers=containers,
+                claims=claims.get(uid, ()),
             )
         )
     yield from sorted(found, key=lambda one: (not one.active, one.namespace, one.name))

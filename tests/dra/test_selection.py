@@ -10,8 +10,9 @@ from numalign.dra.features import features
 from numalign.dra.pools import Pool
 from numalign.dra.reading import read_slice
 from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates, tolerated
-from numalign.dra.values import DeviceClass, DeviceRequest, Node, Taint, Toleration
+from numalign.dra.values import DeviceClass, DeviceRequest, Node, Toleration
 from numalign.errors import InputError
+from numalign.model.machine import Taint
 from tests.dra.objects import device, resource_slice
 
 NODE, KEY = Node("n1"), RequestKey(0, 0)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from numalign.errors import Notice
 from numalign.kubelet.start.restore import ROOT, StateFiles
-from numalign.sources.node.podresources import NOTHING, ClaimedDevice, PodResources
+from numalign.results.node import ClaimStatus
+from numalign.sources.node.podresources import NOTHING, PodResources
 from numalign.sources.text import elements, mapping
 from numalign.values import NamedTuple
 
@@ -58,7 +59,7 @@ class NodeFacts(NamedTuple):
     """Name -> text of those of `FURTHER_FILES` that are there."""
     granted: Mapping[str, Mapping[str, Resources]] = {}
     """Pod UID -> container -> the requests and limits that the kubelet agreed to, as far as its files tell."""
-    claims: Mapping[str, tuple[ClaimedDevice, ...]] = {}
+    claims: Mapping[str, tuple[ClaimStatus, ...]] = {}
     """Pod UID -> devices that it holds by claim, as far as the kubelet's file tells."""
     active: frozenset[str] | None = None
     """UIDs of the pods that are there; None: not known."""
@@ -109,9 +110,9 @@ def _resources(value: object) -> Resources:
     }
 
 
-def claimed(further: Mapping[str, str]) -> dict[str, tuple[ClaimedDevice, ...]]:
+def claimed(further: Mapping[str, str]) -> dict[str, tuple[ClaimStatus, ...]]:
     """Read which devices the pods hold by claim, by pod UID (23e)."""
-    found: dict[str, list[ClaimedDevice]] = {}
+    found: dict[str, list[ClaimStatus]] = {}
     for claim in elements(_content(further.get("dra_manager_state")), "ClaimInfoStateList"):
         devices = tuple(_devices(claim))
         for uid in mapping(claim, "PodUIDs"):
@@ -119,10 +120,10 @@ def claimed(further: Mapping[str, str]) -> dict[str, tuple[ClaimedDevice, ...]]:
     return {uid: tuple(devices) for uid, devices in found.items()}
 
 
-def _devices(claim: Mapping[str, object]) -> Iterator[ClaimedDevice]:
+def _devices(claim: Mapping[str, object]) -> Iterator[ClaimStatus]:
     for driver, state in mapping(claim, "DriverState").items():
         for one in elements(state, "Devices"):
-            yield ClaimedDevice(
+            yield ClaimStatus(
                 claim=str(claim.get("ClaimName", "")),
                 namespace=str(claim.get("Namespace", "")),
                 driver=driver,

@@ -13,24 +13,13 @@ from numalign.errors import InputError
 from numalign.model.document import Form, as_dict, maybe, read, record
 from numalign.model.document.values import list_of
 from numalign.model.path import FieldError, dotted, unfit
+from numalign.results.node import ClaimStatus
 from numalign.sources.text.json import read_json
 from numalign.values import NamedTuple
 
 Nodes: TypeAlias = tuple[int, ...]
 Block: TypeAlias = tuple[str, int, Nodes]
 """Of memory: type, bytes, NUMA nodes."""
-
-
-class ClaimedDevice(NamedTuple):
-    """A device that a container holds by a claim (DRA)."""
-
-    claim: str
-    namespace: str
-    driver: str
-    pool: str
-    device: str
-    share: str = ""
-    """The id of its share of a device that several hold (1.35)."""
 
 
 class ContainerResources(NamedTuple):
@@ -42,7 +31,7 @@ class ContainerResources(NamedTuple):
     memory: tuple[Block, ...]
     devices: Mapping[str, Mapping[str, Nodes]]
     """Resource -> device id -> its NUMA nodes; () for none. A device with several stands once (rule 11)."""
-    claimed: tuple[ClaimedDevice, ...] = ()
+    claimed: tuple[ClaimStatus, ...] = ()
 
 
 SHARED = "(shared by the pod)"
@@ -202,9 +191,9 @@ def _devices(value: object) -> dict[str, dict[str, Nodes]]:
     return found
 
 
-def _claimed(value: object) -> tuple[ClaimedDevice, ...]:
+def _claimed(value: object) -> tuple[ClaimStatus, ...]:
     rows = _CLAIM_ROWS.read(value)
-    return tuple([ClaimedDevice(row["claim"], row["namespace"], **one) for row in rows for one in row["resources"]])
+    return tuple([ClaimStatus(row["claim"], row["namespace"], **one) for row in rows for one in row["resources"]])
 
 
 def _pod(value: object) -> PodHoldings:
