@@ -282,7 +282,9 @@ def gangs_of(sources: Sequence[PodSource], pods: Iterable[PodResult]) -> tuple[G
 
 def _gang(members: Sequence[tuple[PodSource, bool]]) -> Gang:
     first = members[0][0]
-    by_role = [(role, [fits for _, fits in each]) for role, each in groupby(members, key=lambda one: one[0].role)]
+    by_role = [
+        (role, [fits for _, fits in each]) for role, each in groupby(members, key=lambda one: one[0].template.role)
+    ]
     return Gang(
         kind=first.kind,
         name=first.owner,

@@ -126,7 +126,7 @@ def _units(given: Given, objects: ClaimObjects, asked: Features) -> Iterator[_Un
                 kind=carrier.kind,
                 name=pod.name,
                 namespace=pod.namespace,
-                origin=f"{carrier.document.name}:{carrier.document.line(carrier.path)}",
+                origin=f"{carrier.document.name}:{carrier.document.line(carrier.template.path)}",
                 claims=tuple(one.claim for one in found if one.claim is not None),
                 absent=tuple(one.wanted for one in found if one.claim is None),
                 pod=pod,

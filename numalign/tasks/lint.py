@@ -85,9 +85,9 @@ def _linted(
             report = lint_pod(source.pod, on, ignore, about_claims)
             reports.append(report._replace(ignored=tuple(dict.fromkeys((*report.ignored, *passed_over)))))
         except InputError as error:
-            raise document.error(error.message, source.place(error.where)) from None
+            raise document.error(error.message, source.template.place(error.where)) from None
     places = [
-        [source.path, *(source.place(finding.path) for finding in report.findings)]
+        [source.template.path, *(source.template.place(finding.path) for finding in report.findings)]
         for source, report in zip(sources, reports, strict=True)
     ]
     lines = iter(document.lines(place for of_pod in places for place in of_pod))

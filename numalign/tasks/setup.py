@@ -89,7 +89,7 @@ class LoadedPods(NamedTuple):
         wanted = zip(self.sources, fields, strict=False)
         for _, members in groupby(wanted, key=lambda one: id(one[0].document)):
             pods = tuple(members)
-            paths = [[source.path, *map(source.place, each)] for source, each in pods]
+            paths = [[source.template.path, *map(source.template.place, each)] for source, each in pods]
             lines = iter(pods[0][0].document.lines(chain.from_iterable(paths)))
             yield from (
                 (file_of(source), list(islice(lines, len(each)))) for (source, _), each in zip(pods, paths, strict=True)
@@ -367,7 +367,9 @@ def _refuse_policies(sources: Sequence[PodSource], kubelet: Kubelet) -> None:
     for source in sources:
         for path in container_policies(source.pod.spec):
             text = f"Kubernetes {version_text(kubelet.version)} takes none here (1.35 does): only init containers"
-            raise source.document.error(f"{text} may have a restartPolicy, and only Always", source.place(path))
+            raise source.document.error(
+                f"{text} may have a restartPolicy, and only Always", source.template.place(path)
+            )
 
 
 def file_of(source: PodSource) -> str | None:

@@ -121,7 +121,7 @@ def command(
     if mix is not None and right_size is not None:
         raise click.UsageError("--right-size cannot be used with --mix; fix: remove one")
     up = load_pods_for(names, Fleet(()))
-    shapes = [f"{source.owner}-{source.role}" if source.role else source.owner for source in up.sources]
+    shapes = ["-".join(filter(None, (source.owner, source.template.role))) for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, shapes, mix), right_size=right_size, jobs=jobs)
     notices = (*loaded.notices, *up.notices, *result.notices)
     tell(notices)

@@ -55,21 +55,6 @@ class PodSource(NamedTuple):
     """Of a Pod (kind, name) of its controller; None: it has none."""
 
     @property
-    def path(self) -> str:
-        """The place of the pod, or of its template, in the document."""
-        return self.template.path
-
-    @property
-    def role(self) -> str:
-        """The part it plays in its object; empty where there is one part."""
-        return self.template.role
-
-    @property
-    def wanted(self) -> int:
-        """How many such pods the object asks for."""
-        return self.template.wanted
-
-    @property
     def belongs_to(self) -> tuple[str, ...] | None:
         """Kind and name, and what else tells it from others, of the object or the controller of a pod; None: none."""
         if self.kind != "Pod":
@@ -79,11 +64,7 @@ class PodSource(NamedTuple):
     @property
     def origin(self) -> str:
         """`file:line` of the pod or its template."""
-        return f"{self.document.name}:{self.document.line(self.path)}"
-
-    def place(self, path: str) -> str:
-        """Return the place in the document of a field of the pod."""
-        return self.template.place(path)
+        return f"{self.document.name}:{self.document.line(self.template.path)}"
 
 
 class PodInput(NamedTuple):
@@ -355,8 +336,8 @@ def _taken(reading: _Reading, copies: Copies, beside: Iterable[Pod]) -> _Taken:
 def _take(known: _Taken, key: object, carrier: Carrier, field: str, text: str) -> None:
     if key in known:
         holder = known[key]
-        who = f"the pod at {holder.document.where(holder.path)}" if holder else "a pod on the node"
-        place = child(child(carrier.path, "metadata"), field)
+        who = f"the pod at {holder.document.where(holder.template.path)}" if holder else "a pod on the node"
+        place = child(child(carrier.template.path, "metadata"), field)
         raise carrier.document.error(f'"{text}" is also the {field} of {who}', place)
     known[key] = carrier
 

@@ -68,12 +68,12 @@ def notes_of(carriers: Sequence[Carrier], partly: Sequence[Carrier], finished: i
         networks = pending_networks(one.pod)
         if networks:
             text = f"Multus attaches {networks}: an injector may add devices to the pod"
-            place = f"{one.document.name}:{one.document.line(one.path)}"
+            place = f"{one.document.name}:{one.document.line(one.template.path)}"
             yield Notice("network-devices", text, place)
     yield from _partly(partly)
     said = [carrier for carrier in carriers if carrier.template.approximation]
     for carrier in said[:_MAX_EACH]:
-        place = f"{carrier.document.name}:{carrier.document.line(carrier.path)}"
+        place = f"{carrier.document.name}:{carrier.document.line(carrier.template.path)}"
         yield Notice("approximation", carrier.template.approximation, place)
     if len(said) > _MAX_EACH:
         yield Notice("approximation", f"also approximated: {_more(len(said) - _MAX_EACH)}")

@@ -44,11 +44,6 @@ class Carrier(NamedTuple):
         """Whether it is a Pod itself, not a template."""
         return self.kind == "Pod"
 
-    @property
-    def path(self) -> str:
-        """The place of the pod, or of its template, in the document."""
-        return self.template.path
-
 
 class Thing(NamedTuple):
     """An object of a document, items of lists one by one."""

@@ -29,9 +29,9 @@ def answer(name: str) -> dict[str, Any]:
             {
                 "kind": source.kind,
                 "pod": source.pod.name,
-                "role": source.role,
-                "wanted": source.wanted,
-                "at": source.origin.rpartition(":")[2] + " " + source.path,
+                "role": source.template.role,
+                "wanted": source.template.wanted,
+                "at": source.origin.rpartition(":")[2] + " " + source.template.path,
                 "asks": [
                     {resource: canonical(amount) for resource, amount in container.limits.items()}
                     for container in source.pod.containers

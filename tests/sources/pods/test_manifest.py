@@ -133,7 +133,7 @@ def test_one_replica_is_tried_unless_told_otherwise(tmp_path: Path) -> None:
     ],
 )
 def test_the_wanted_replicas_are_known(tmp_path: Path, kind: str, spec: dict[str, Any], wanted: int) -> None:
-    assert read_pods([write(tmp_path, workload(kind, **spec))]).sources[0].wanted == wanted
+    assert read_pods([write(tmp_path, workload(kind, **spec))]).sources[0].template.wanted == wanted
 
 
 def test_names_of_replicas_avoid_names_that_are_given(tmp_path: Path) -> None:
