@@ -68,11 +68,7 @@ def in_order(resources: Iterable[str]) -> list[str]:
 
     docs/rules/admission-fit.md 3.4; of the Memory Manager's resources `memory` comes first (memory-manager.md 5).
     """
-    return sorted(set(resources), key=_place)
-
-
-def _place(resource: str) -> tuple[int, str]:
-    return (NATIVE.index(resource) if resource in NATIVE else len(NATIVE), resource)
+    return sorted(set(resources), key=lambda name: (NATIVE.index(name) if name in NATIVE else len(NATIVE), name))
 
 
 def whole(resource: str, nano: int) -> int:

@@ -71,10 +71,14 @@ class Oracle:
         if action == "reset":
             self._now[name] = self._start[name]
             return {"reset": True}
-        session = self._now[name]
-        uids = _uids(session, request[action])
+        session, pod = self._now[name], request[action]
+        # A pod is meant by `NAME`, `NAMESPACE/NAME` or its UID.
+        uids = [one.uid for one in session.pods if pod in (one.name, one.full_name, one.uid)]
         for uid in uids:
-            session = admission.end(session, uid) if action == "remove" else _started(session, uid)
+            if action == "remove":
+                session = admission.end(session, uid)
+            else:
+                session = session._replace(state=node.start_containers(session.node, session.state, uid).state)
         self._now[name] = session
         return {action: bool(uids)}
 
@@ -112,15 +116,6 @@ class Oracle:
         if request.get("podResources"):
             result["podResources"] = list(_pod_resources(self._now[name]))
         return result
-
-
-def _uids(session: Session, pod: object) -> list[str]:
-    """Find the pods that `NAME`, `NAMESPACE/NAME` or a UID means."""
-    return [one.uid for one in session.pods if pod in (one.name, one.full_name, one.uid)]
-
-
-def _started(session: Session, uid: str) -> Session:
-    return session._replace(state=node.start_containers(session.node, session.state, uid).state)
 
 
 def _containers(outcome: Outcome) -> Iterator[Data]:

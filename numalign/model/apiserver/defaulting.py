@@ -100,13 +100,11 @@ def _pod(manifest: Manifest, known: Known | None) -> Pod:
         labels=metadata.get("labels") or _NOTHING,
         annotations=metadata.get("annotations") or _NOTHING,
         spec=spec,
-        level=None if level is None else _level(level),
+        level=None
+        if level is None
+        else PodLevel(*[amounts(level.get(which) or {}) for which in ("requests", "limits")]),
         status=status,
     )
-
-
-def _level(resources: Manifest) -> PodLevel:
-    return PodLevel(amounts(resources.get("requests") or {}), amounts(resources.get("limits") or {}))
 
 
 def read_status(status: Manifest) -> PodStatus:

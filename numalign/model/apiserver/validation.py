@@ -221,7 +221,8 @@ def _amounts(written: Manifest, path: str) -> Iterator[Problem]:
     for name, text in written.items():
         place = child(path, name)
         yield from _resource_name(name, place)
-        yield from _negative(text, place)
+        if amount(text).nano < 0:
+            yield Problem(place, f"{shown(text)} is negative; amounts are zero or more")
         yield from _granularity(name, amount(text), place)
 
 
@@ -251,11 +252,6 @@ def _resource_name(name: str, path: str) -> Iterator[Problem]:
         not native and (name.startswith("requests.") or len(prefix) > 253 - len("requests."))
     ):
         yield Problem(path, f"{shown(name)} is no resource name: expected DOMAIN/NAME such as nvidia.com/gpu")
-
-
-def _negative(written: object, path: str) -> Iterator[Problem]:
-    if amount(written).nano < 0:
-        yield Problem(path, f"{shown(written)} is negative; amounts are zero or more")
 
 
 def _granularity(name: str, quantity: Quantity, path: str) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _GROUP: Final = "resource.k8s.io/"
 _VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+_KINDS: Final = ("ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "DeviceTaintRule")
 
 
 class Given(NamedTuple):
@@ -54,16 +55,9 @@ class _Collected:
 
     def add(self, thing: Thing, *, pods: bool) -> None:
         """Read an object, if it is one of ours."""
-        data = thing.data
         kind = thing.kind
-        version = str(inside(data, "apiVersion") or "")
-        if version.startswith(_GROUP) or kind in (
-            "ResourceSlice",
-            "ResourceClaim",
-            "ResourceClaimTemplate",
-            "DeviceClass",
-            "DeviceTaintRule",
-        ):
+        version = str(inside(thing.data, "apiVersion") or "")
+        if version.startswith(_GROUP) or kind in _KINDS:
             self._add_resource(thing, kind, version.removeprefix(_GROUP))
         elif kind == "Node" and version in ("v1", ""):
             self.nodes.append(_read(thing, reading.read_node))
@@ -94,7 +88,9 @@ class _Collected:
             claim = _read(thing, reading.read_claim if is_claim else reading.read_template)
             known = self.claims if is_claim else self.templates
             key = (claim.namespace or "default", claim.name)
-            placed = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}", _annotations(thing.data))
+            metadata, of_spec = mapping(thing.data, "metadata"), mapping(thing.data, "spec", "metadata")
+            annotations = {**mapping(of_spec, "annotations"), **mapping(metadata, "annotations")}
+            placed = Placed(claim, f"{thing.document.name}:{thing.document.line(thing.path)}", annotations)
             if key not in known:
                 known[key] = placed
                 return
@@ -104,10 +100,6 @@ class _Collected:
             self.again[kind, key] = (*further, placed)
         else:
             self.others += 1
-
-
-def _annotations(data: Mapping[str, object]) -> dict[str, object]:
-    return {**mapping(data, "spec", "metadata", "annotations"), **mapping(data, "metadata", "annotations")}
 
 
 def _read(thing: Thing, read: reading.Reader[T]) -> T:

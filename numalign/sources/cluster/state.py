@@ -52,19 +52,15 @@ def read_cluster_state(document: Document, where: str) -> Built:
             field.
     """
     try:
-        return _read(document)
+        data = _STATE.read(document)
+        nodes = tuple(_Reading(data).nodes(data["nodes"]))
+        return Built(Fleet(nodes, data["scheduler"]._replace(seed=data["seed"]), data["timing"]), ())
     except FieldError as error:
         raise InputError(error.message, f"{where}: {dotted(error.path)}") from None
     except (InputError, StartError) as error:
         raise InputError(error.message, f"{where}: {error.where}" if error.where else where) from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"is broken and was not changed: {type(error).__name__} {error}", where) from None
-
-
-def _read(document: Document) -> Built:
-    data = _STATE.read(document)
-    nodes = tuple(_Reading(data).nodes(data["nodes"]))
-    return Built(Fleet(nodes, data["scheduler"]._replace(seed=data["seed"]), data["timing"]), ())
 
 
 class _Reading:
