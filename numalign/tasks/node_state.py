@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import Session, end
 from numalign.kubelet.releases.table import parse_version
-from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.kubelet.fields import dump as dump_config
 from numalign.sources.node.state import NODE_STATE, dump, load
 from numalign.store import state_file
 from numalign.store.state_file import OpenState

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.errors import InputError, Notice
 from numalign.model.path import FieldError, Path, dotted
+from numalign.scheduler.nrt.value import KIND as NRT_KIND
 from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, ended, read_node
+from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, is_of, read_node
 from numalign.sources.cluster.stream import HEAD_BYTES, Readable, Rejoined, is_json, items
 from numalign.sources.cluster.topology import CPUTopologyRead
+from numalign.sources.text import mapping
 from numalign.sources.text.yaml import MAX_INPUT, FilePath, load_documents, shown_name
 from numalign.store.reading import reading as opened
 from numalign.values import NamedTuple
@@ -116,14 +118,13 @@ class _Reading:
         kind = thing.get("kind")
         if kind == "Pod":
             pod = self._reader.read(thing, path)
-            self._unbound += pod is None
-            if (found := pod or ended(thing)) is not None:
-                self._pods.append(found)
+            self._unbound += not isinstance(pod, PodRead)
+            self._pods += [pod] if pod else []
         elif kind == "Node":
             node = read_node(thing, path)
             self._once(self._nodes, node.name, path)
             self._nodes[node.name] = node
-        elif nrt.is_nrt(thing):
+        elif is_of(thing, NRT_KIND, nrt.GROUP):
             read = self._object(thing, path)
             if read is None:
                 return
@@ -132,7 +133,7 @@ class _Reading:
             detail = topology.read_koordinator(thing, path)
             if detail is not None:
                 self._topologies[read.nrt.name] = detail
-        elif topology.is_numatopology(thing):
+        elif is_of(thing, topology.KIND, topology.GROUP):
             detail = topology.read_numatopology(thing, path)
             self._once(self._topologies, detail.name, path)
             self._topologies[detail.name] = detail
@@ -141,12 +142,12 @@ class _Reading:
 
     def _object(self, thing: Mapping[str, object], path: Path) -> ReadNRT | None:
         """Read a topology object; one that says nothing to rely on costs its node, not all others."""
-        name = nrt.name_of(thing)
+        name = mapping(thing, "metadata").get("name")
         try:
             found = nrt.read_nrt(thing, path)
             self._once(self._nrts, found.nrt.name, path)
         except FieldError as error:
-            if not name:
+            if not isinstance(name, str) or not name:
                 raise
             self._nrts.pop(name, None)
             self._broken.append(name)

@@ -42,8 +42,7 @@ from numalign.sources.cluster.nrt import is_stale
 from numalign.sources.cluster.objects import NodeRead, PodRead
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
-from numalign.sources.kubelet.dump import given
-from numalign.sources.kubelet.fields import read_fields
+from numalign.sources.kubelet.fields import given, read_fields
 from numalign.sources.machine.file import load_machine
 from numalign.values import NamedTuple
 

@@ -14,10 +14,9 @@ from numalign.model.path import FieldError, Path, dotted, shown
 from numalign.model.quantity import QuantityError
 from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.findings import doubled_zones, findings
-from numalign.scheduler.nrt.value import KIND, NodeResourceTopology, Zone, ZoneResource
+from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.scheduler.request import exclusive_containers, read_request
 from numalign.sources.cluster.objects import PodRead
-from numalign.sources.text import mapping
 from numalign.values import NamedTuple
 
 GROUP: Final = "topology.node.k8s.io"
@@ -30,19 +29,6 @@ class ReadNRT(NamedTuple):
 
     nrt: NodeResourceTopology
     notices: tuple[Notice, ...]
-
-
-def is_nrt(thing: object) -> bool:
-    """Tell whether something is an object of this kind, in any version of the group."""
-    if not isinstance(thing, Mapping):
-        return False
-    return thing.get("kind") == KIND and str(thing.get("apiVersion")).partition("/")[0] == GROUP
-
-
-def name_of(thing: Mapping[str, object]) -> str:
-    """Name the node of an object; empty: it has no name."""
-    found = mapping(thing, "metadata").get("name")
-    return found if isinstance(found, str) else ""
 
 
 def read_nrt(thing: Mapping[str, object], path: Path = ()) -> ReadNRT:

@@ -50,6 +50,11 @@ class Ended(NamedTuple):
     """Namespace and name."""
 
 
+def is_of(thing: Mapping[str, object], kind: str, group: str) -> bool:
+    """Tell whether something is an object of a kind, in any version of its group."""
+    return thing.get("kind") == kind and str(thing.get("apiVersion")).partition("/")[0] == group
+
+
 def read_node(thing: Mapping[str, object], path: Path = ()) -> NodeRead:
     """Read a Node.
 
@@ -84,8 +89,8 @@ class PodReader:
     def __init__(self) -> None:
         self._known: dict[Hashable, Pod] = {}
 
-    def read(self, thing: Mapping[str, object], path: Path = ()) -> PodRead | None:
-        """Read a Pod; None: it is bound to no node, or has ended.
+    def read(self, thing: Mapping[str, object], path: Path = ()) -> PodRead | Ended | None:
+        """Read a Pod; None: it is bound to no node.
 
         Raises:
             FieldError: it is no pod.
@@ -97,11 +102,13 @@ class PodReader:
         except InputError as error:
             raise FieldError((*path, error.where), error.message) from None
 
-    def _read(self, thing: Mapping[str, object]) -> PodRead | None:
+    def _read(self, thing: Mapping[str, object]) -> PodRead | Ended | None:
         metadata, spec, status = _part(thing, "metadata"), _part(thing, "spec"), _part(thing, "status")
         node, phase = spec.get("nodeName"), str(status.get("phase") or "")
-        if not node or not isinstance(node, str) or phase in FINISHED:
+        if not node or not isinstance(node, str):
             return None
+        if phase in FINISHED:
+            return Ended(node, (str(metadata.get("namespace") or "default"), str(metadata.get("name"))))
         kept = trimmed(spec)
         said: dict[str, object] = {"qosClass": status["qosClass"]} if status.get("qosClass") else {}
         if _resized(spec, status):
@@ -147,14 +154,6 @@ def _differs(asked: Mapping[str, object], said: Mapping[str, object]) -> bool:
     requests = asked.get("requests") or {}
     told = said.get("allocatedResources"), _part(said, "resources").get("requests")
     return any(one is not None and one != requests for one in told)
-
-
-def ended(thing: Mapping[str, object]) -> Ended | None:
-    """Name a pod that has ended on a node; None: it is another one."""
-    metadata, node = _part(thing, "metadata"), _part(thing, "spec").get("nodeName")
-    if not isinstance(node, str) or not node or _part(thing, "status").get("phase") not in FINISHED:
-        return None
-    return Ended(node, (str(metadata.get("namespace") or "default"), str(metadata.get("name"))))
 
 
 def _part(thing: Mapping[str, object], key: str) -> Mapping[str, object]:

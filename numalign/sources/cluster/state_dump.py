@@ -22,7 +22,7 @@ from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.nrt.value import manifest
 from numalign.sources.cluster.objects import trimmed
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TIMING
-from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.kubelet.fields import dump as dump_config
 from numalign.sources.machine.dump import dump as dump_machine
 from numalign.sources.node.state import status_of
 from numalign.store.state_file import Kind

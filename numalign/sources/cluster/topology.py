@@ -161,11 +161,6 @@ KIND: Final = "Numatopology"
 _POLICIES: Final = {"CPUManagerPolicy": "cpuManagerPolicy", "TopologyManagerPolicy": "topologyManagerPolicy"}
 
 
-def is_numatopology(thing: Mapping[str, object]) -> bool:
-    """Tell whether something is an object of this kind."""
-    return thing.get("kind") == KIND and str(thing.get("apiVersion")).partition("/")[0] == GROUP
-
-
 def read_numatopology(thing: Mapping[str, object], path: Path = ()) -> CPUTopologyRead:
     """Read one object.
 

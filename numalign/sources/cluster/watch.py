@@ -19,7 +19,7 @@ from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.api import APIError, Data, Server, events, get
 from numalign.sources.cluster.dump import Dump, gathered
 from numalign.sources.cluster.nrt import ReadNRT
-from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, ended, read_node
+from numalign.sources.cluster.objects import Ended, NodeRead, PodRead, PodReader, read_node
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.values import NamedTuple
 
@@ -60,7 +60,7 @@ def _pods() -> Reader:
     reader = PodReader()
 
     def read(thing: Data) -> Sequence[object]:
-        found = reader.read(thing) or ended(thing)
+        found = reader.read(thing)
         return () if found is None else (found,)
 
     return read

@@ -1,4 +1,4 @@
-"""The fields of a KubeletConfiguration -> KubeletConfig (docs/rules/kubelet-files.md 31).
+"""The fields of a KubeletConfiguration -> KubeletConfig and back (docs/rules/kubelet-files.md 31).
 
 A value of the wrong type stops the kubelet, so it is a `StartError` with the kubelet's own words; an unknown field is a
 warning, as it is there.
@@ -204,3 +204,22 @@ _READERS: Mapping[str, Callable[[Any, str, Where], Any]] = {
 }
 _FIELDS = {FIELD_NAMES[name]: (name, reader) for name, reader in _READERS.items()}
 """Field of the file -> field of KubeletConfig and its reader."""
+
+
+def given(config: KubeletConfig) -> dict[str, Any]:
+    """Return the settings that differ from the kubelet's defaults, under their names here."""
+    defaults = KubeletConfig()._asdict()
+    return {name: value for name, value in config._asdict().items() if value != defaults[name]}
+
+
+def dump(config: KubeletConfig) -> dict[str, object]:
+    """Write the settings that differ from the kubelet's defaults under KubeletConfiguration's own names."""
+    reserved = [{"numaNode": one.numa_node, "limits": dict(one.limits)} for one in config.reserved_memory]
+    return {
+        FIELD_NAMES[name]: reserved
+        if name == "reserved_memory"
+        else dict(value)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in given(config).items()
+    }

@@ -44,7 +44,7 @@ from numalign.model.document.values import boolean, integer, list_of, map_of, te
 from numalign.model.path import FieldError, dotted, unfit
 from numalign.model.pod import NO_STATUS, Pod, PodStatus, ResizeStatus
 from numalign.model.quantity import canonical
-from numalign.sources.kubelet.dump import dump as dump_config
+from numalign.sources.kubelet.fields import dump as dump_config
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.dump import dump as dump_machine
 from numalign.sources.machine.file import from_data
