@@ -125,17 +125,14 @@ def warnings(machine: Machine) -> Iterator[MachineFinding]:
         if node.distances is None and any(other.distances is not None for other in machine.numa_nodes):
             yield MachineFinding("distances-partial", here, "other NUMA nodes have distances, this one has none")
         if sum(node.hugepages.values()) > node.memory:
-            yield MachineFinding(
-                "hugepages-exceed", (*here, "hugepages"), "huge pages take more than the node's memory"
-            )
+            message = "huge pages take more than the node's memory"
+            yield MachineFinding("hugepages-exceed", (*here, "hugepages"), message)
     if not machine.cpus:
-        yield MachineFinding(
-            "no-cpus", ("numaNodes",), "the machine has no CPU; the kubelet's CPU manager would not start"
-        )
+        message = "the machine has no CPU; the kubelet's CPU manager would not start"
+        yield MachineFinding("no-cpus", ("numaNodes",), message)
     if not machine.memory:
-        yield MachineFinding(
-            "no-memory", ("numaNodes",), "the machine has no memory, so no pod that requests memory fits"
-        )
+        message = "the machine has no memory, so no pod that requests memory fits"
+        yield MachineFinding("no-memory", ("numaNodes",), message)
     yield from _odd_devices(machine, known)
 
 

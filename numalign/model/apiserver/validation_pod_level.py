@@ -21,31 +21,21 @@ def pod_level(spec: Manifest, containers: Sequence[Container]) -> Iterator[Probl
     for which, written in (("limits", limits), ("requests", requests)):
         for name in written:
             if name not in (CPU, MEMORY) and not is_hugepages(name):
-                yield Problem(
-                    child(f"spec.resources.{which}", name),
-                    f"expected cpu, memory or hugepages-SIZE, got {name}",
-                )
+                wrong = f"expected cpu, memory or hugepages-SIZE, got {name}"
+                yield Problem(child(f"spec.resources.{which}", name), wrong)
     for name in dict.fromkeys((*requests, *limits)):
-        total = aggregate(containers, name)
-        if name in requests and total > requests[name].nano:
-            yield Problem(
-                child("spec.resources.requests", name),
-                f"{canonical(requests[name])} is less than the containers' sum, {_text(name, total)}",
-            )
-        elif name in limits and name not in requests and total > limits[name].nano:
-            yield Problem(
-                child("spec.resources.limits", name),
-                f"{canonical(limits[name])} is less than the containers' requests, {_text(name, total)}",
-            )
+        total, asked, limit = aggregate(containers, name), requests.get(name), limits.get(name)
+        place = child("spec.resources.limits", name)
+        if asked is not None and total > asked.nano:
+            less = f"{canonical(asked)} is less than the containers' sum, {_text(name, total)}"
+            yield Problem(child("spec.resources.requests", name), less)
+        elif limit is not None and asked is None and total > limit.nano:
+            yield Problem(place, f"{canonical(limit)} is less than the containers' requests, {_text(name, total)}")
         for container in containers:
-            if container.kind != "app":  # only these are compared
-                continue
-            if name in limits and name in container.limits and container.limits[name].nano > limits[name].nano:
-                yield Problem(
-                    child("spec.resources.limits", name),
-                    f"{canonical(limits[name])} is less than the limit of container {container.name}, "
-                    f"{canonical(container.limits[name])}",
-                )
+            own = container.limits.get(name) if container.kind == "app" else None  # only these are compared
+            if limit is not None and own is not None and own.nano > limit.nano:
+                less = f"{canonical(limit)} is less than the limit of container {container.name}, {canonical(own)}"
+                yield Problem(place, less)
 
 
 def aggregate(containers: Sequence[Container], name: str) -> int:
