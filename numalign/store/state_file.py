@@ -141,16 +141,14 @@ def _checked(content: bytes, path: str, kind: Kind) -> Document:
     found = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(document, dict) or document.get("apiVersion") != API_VERSION or found != kind.name:
         shown = f"kind {found}" if isinstance(found, str) else "another file"
-        raise InputError(
-            f"is not a state ({kind.name}) but {shown}; fix: name another file (this one was not changed)", path
-        )
+        message = f"is not a state ({kind.name}) but {shown}; fix: name another file (this one was not changed)"
+        raise InputError(message, path)
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise InputError(f"version: expected a number from 1 to {kind.version}", path)
     if version > kind.version:
-        raise InputError(
-            f"has version {version}; this numalign knows {kind.version}; fix: install a newer numalign", path
-        )
+        said = f"has version {version}; this numalign knows {kind.version}; fix: install a newer numalign"
+        raise InputError(said, path)
     result: Document = document
     while version < kind.version:
         result = kind.upgrades[version](result)

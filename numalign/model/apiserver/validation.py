@@ -48,10 +48,8 @@ def _names(manifest: Manifest, named: bool) -> Iterator[Problem]:
     metadata = manifest.get("metadata") or {}
     name = metadata.get("name")
     if name and named and not is_subdomain(name):
-        yield Problem(
-            "metadata.name",
-            f"{shown(name)} is no name: lower-case letters, digits, '-' and '.', at most 253, ends alphanumeric",
-        )
+        text = f"{shown(name)} is no name: lower-case letters, digits, '-' and '.', at most 253, ends alphanumeric"
+        yield Problem("metadata.name", text)
     elif not name and named and not metadata.get("generateName"):
         yield Problem("metadata.name", "missing; a pod needs a name or a generateName")
     if metadata.get("namespace") and named and not is_label(metadata["namespace"]):
@@ -274,8 +272,7 @@ def _against_limit(name: str, request: Quantity, limit: Quantity | None, path: s
         if exact:
             yield Problem(path, f"a request without a limit; {name} needs a limit equal to the request")
     elif exact and request.nano != limit.nano:
-        yield Problem(
-            path, f"{canonical(request)} and limit {canonical(limit)} differ; fix: write the same amount for both"
-        )
+        text = f"{canonical(request)} and limit {canonical(limit)} differ; fix: write the same amount for both"
+        yield Problem(path, text)
     elif request.nano > limit.nano:
         yield Problem(path, f"{canonical(request)} is more than the limit {canonical(limit)}")

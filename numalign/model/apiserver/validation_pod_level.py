@@ -98,7 +98,6 @@ def _mentions(container: Manifest, known: set[str], path: str) -> Iterator[Probl
         elif request in before or "" in before or (before and not request):
             yield Problem(f"{path}[{number}]", f"duplicate {shown('/'.join(filter(None, (name, request))))}")
         if request and not is_label(request):
-            yield Problem(
-                f"{path}[{number}].request", f"{shown(request)} is no name: lower-case letters, digits and '-'"
-            )
+            text = f"{shown(request)} is no name: lower-case letters, digits and '-'"
+            yield Problem(f"{path}[{number}].request", text)
         before.add(request)

@@ -81,9 +81,8 @@ def only(data: Mapping[str, object], known: Collection[str]) -> None:
             from numalign.model.words import nearest
 
             meant = nearest(str(key), known)
-            raise FieldError(
-                (str(key),), f"unknown key; {f'hint: similar: {meant}' if meant else f'allowed: {listed}'}"
-            )
+            text = f"unknown key; {f'hint: similar: {meant}' if meant else f'allowed: {listed}'}"
+            raise FieldError((str(key),), text)
 
 
 class Field(NamedTuple):

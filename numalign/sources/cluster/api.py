@@ -92,9 +92,8 @@ def _proxy(url: str) -> Server:
     except ValueError:
         parts, port = urlsplit(""), 0
     if parts.scheme != "http" or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise InputError(
-            f"expected {IN_CLUSTER}, or the URL of kubectl proxy, such as http://127.0.0.1:8001", "--watch"
-        )
+        text = f"expected {IN_CLUSTER}, or the URL of kubectl proxy, such as http://127.0.0.1:8001"
+        raise InputError(text, "--watch")
     return Server(parts.hostname, port)
 
 

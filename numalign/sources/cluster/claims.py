@@ -200,9 +200,8 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
         InputError: as `read_objects`, there is no ResourceSlice in it, or standard input is asked for twice.
     """
     if str(name) == "-" and "-" in map(str, beside):
-        raise InputError(
-            "standard input is read once; fix: name a file for the slices, or for the pods and claims", "--slices -"
-        )
+        text = "standard input is read once; fix: name a file for the slices, or for the pods and claims"
+        raise InputError(text, "--slices -")
     shown = shown_name(name)
     if os.path.isdir(name):
         found = objects_of(documents_of(name))
@@ -214,10 +213,8 @@ def read_slices(name: FilePath, beside: Iterable[FilePath] = ()) -> ClaimObjects
             else:
                 found = objects_of(iter_documents(head + file.read(MAX_INPUT + 1), shown))
     if not found.slices:
-        raise InputError(
-            "no ResourceSlice found; fix: kubectl get resourceslices,deviceclasses -A -o json",
-            shown,
-        )
+        message = "no ResourceSlice found; fix: kubectl get resourceslices,deviceclasses -A -o json"
+        raise InputError(message, shown)
     return found
 
 

@@ -204,11 +204,8 @@ class Building:
         for one in sorted(pods, key=lambda one: one.pod.created):
             session = admission.admit(session, one.pod).then
         if pods:
-            self._say(
-                "pods-replayed",
-                "no object has the places of the pods: numalign admitted the pods again, in order",
-                name,
-            )
+            text = "no object has the places of the pods: numalign admitted the pods again, in order"
+            self._say("pods-replayed", text, name)
         return session
 
 

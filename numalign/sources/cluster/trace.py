@@ -44,9 +44,8 @@ def read_trace(path: str) -> tuple[Workload, ...]:
             result.append(_checked(line, path, number, known))
     for earlier, later in pairwise(result):
         if later.at < earlier.at:
-            raise InputError(
-                f"workload {later.name} arrives before the workload on the line above; fix: sort by t", path
-            )
+            message = f"workload {later.name} arrives before the workload on the line above; fix: sort by t"
+            raise InputError(message, path)
     _check_names(result, path)
     return tuple(result)
 

@@ -257,10 +257,8 @@ class _Reader:
                 return nodes
             where = numbers if len(row) == len(numbers) else list(ids(columns or 0))
             if len(row) != len(where) or not set(numbers) <= set(where):
-                self._guess(
-                    "distances-unusable",
-                    f"node {number} has a row of {len(row)} distances, which match no list of NUMA nodes: skipped",
-                )
+                message = f"node {number} has a row of {len(row)} distances, which match no list of NUMA nodes: skipped"
+                self._guess("distances-unusable", message)
                 return nodes
             rows.append(tuple(row[where.index(other)] for other in numbers))
         return tuple(node._replace(distances=row) for node, row in zip(nodes, rows, strict=True))

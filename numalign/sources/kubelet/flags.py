@@ -165,9 +165,8 @@ def _reserved_memory(text: str, where: str) -> tuple[MemoryReservation, ...]:
             number = -1
         amounts = _amounts(limits, where, "memory=1Gi,hugepages-1Gi=2Gi")
         if not 0 <= number < 2**31 or not amounts:
-            raise InputError(
-                f'expected NODE:RESOURCE=AMOUNT, nodes joined by ; (0:memory=1Gi;1:memory=1Gi), got "{part}"', where
-            )
+            message = f'expected NODE:RESOURCE=AMOUNT, nodes joined by ; (0:memory=1Gi;1:memory=1Gi), got "{part}"'
+            raise InputError(message, where)
         reservations.append(MemoryReservation(number, amounts))
     return tuple(reservations)
 

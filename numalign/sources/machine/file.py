@@ -150,9 +150,8 @@ def _machine(
                 raise FieldError((field_.key,), _TOGETHER)
     for resource in devices:
         if resource in made.devices:
-            raise FieldError(
-                ("devices", resource), "regular: already describes the devices of this resource; fix: remove one"
-            )
+            text = "regular: already describes the devices of this resource; fix: remove one"
+            raise FieldError(("devices", resource), text)
     there = {**made.devices, **on_their_nodes(devices, made.numa_nodes)}
     return made._replace(name=name or "", devices=there, links=_linked(links, there), **rest)
 
@@ -227,9 +226,8 @@ def _owner(listed: tuple[Link, ...], known: Devices) -> str:
     owners = [resource for resource, devices in known.items() if named <= {device.id for device in devices}]
     if len(owners) != 1:
         found = f"{len(owners)} have" if owners else "none has"
-        raise FieldError(
-            ("links",), f"expected ids of exactly one resource, {found} all of them; write links: {{RESOURCE: […]}}"
-        )
+        text = f"expected ids of exactly one resource, {found} all of them; write links: {{RESOURCE: […]}}"
+        raise FieldError(("links",), text)
     return owners[0]
 
 

@@ -27,9 +27,8 @@ def with_nodes(machine: Machine, count: int, flag: str) -> tuple[Machine, bool]:
     alike = {(len(cores), len(nodes)) for cores, nodes in zip(sockets, wholes, strict=True)}
     whole = [node.id for node in machine.numa_nodes] == sorted(node for nodes in wholes for node in nodes)
     if rest or len(alike) > 1 or not whole or sum(map(len, wholes)) != len(machine.numa_nodes):
-        raise InputError(
-            "expected a regular machine: equal sockets, with cores that divide and no NUMA node in two sockets", flag
-        )
+        text = "expected a regular machine: equal sockets, with cores that divide and no NUMA node in two sockets"
+        raise InputError(text, flag)
     cut = [sum(cores[at : at + size]) for cores in sockets for at in range(0, len(cores), size)]
     memory = sum(node.memory for node in machine.numa_nodes) // len(cut)
     tables = [node.distances for node in machine.numa_nodes]

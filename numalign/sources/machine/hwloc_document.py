@@ -60,9 +60,8 @@ class Document:
             self._parser.Parse(data, True)
         except (expat.ExpatError, ValueError, LookupError) as error:
             if isinstance(error, expat.ExpatError):
-                raise InputError(
-                    f"is not XML: {expat.ErrorString(error.code)}", f"{self._where}:{error.lineno}"
-                ) from None
+                text = f"is not XML: {expat.ErrorString(error.code)}"
+                raise InputError(text, f"{self._where}:{error.lineno}") from None
             raise InputError(f"is not hwloc XML: {error}", self._here()) from None
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, declares: int) -> None:
@@ -141,10 +140,8 @@ class Document:
         if tag != "topology":
             raise InputError(f"expected hwloc XML with <topology>, got <{tag}>", self._where)
         if not version.startswith(("2", "3")):
-            raise InputError(
-                f"is hwloc XML of version {version}, not 2; fix: export it with hwloc 2 (lstopo --of xml)",
-                self._where,
-            )
+            text = f"is hwloc XML of version {version}, not 2; fix: export it with hwloc 2 (lstopo --of xml)"
+            raise InputError(text, self._where)
 
 
 def read_number(text: str, what: str, where: str) -> int:

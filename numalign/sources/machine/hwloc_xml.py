@@ -102,9 +102,8 @@ class _Reading:
         if missing and len(missing) < _MANY_NODES:
             listed = few_of([str(node) for node in missing], 6)
             cure = "export it with HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
-            yield Notice(
-                "hwloc-hidden", f"NUMA nodes {listed} are hidden by hwloc, a kubelet has them; {cure}", self.where
-            )
+            text = f"NUMA nodes {listed} are hidden by hwloc, a kubelet has them; {cure}"
+            yield Notice("hwloc-hidden", text, self.where)
 
     def _walk(self, root: Object) -> None:
         stack: list[tuple[Object, int, int, tuple[str, ...]]] = [(root, self.online, -1, ())]
@@ -254,9 +253,8 @@ class _Reading:
                     raise ValueError
                 result = result << 32 | value
         except ValueError:
-            raise InputError(
-                f"{key} of a {item.kind}: expected a bitmap such as 0x000000ff, got {text[:40]!r}", self.where
-            ) from None
+            message = f"{key} of a {item.kind}: expected a bitmap such as 0x000000ff, got {text[:40]!r}"
+            raise InputError(message, self.where) from None
         return result
 
 

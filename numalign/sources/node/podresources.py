@@ -98,9 +98,8 @@ def read_podresources(text: str, name: str) -> PodResources:
             found.pods if pods is None else pods, found.allocatable if allocatable is None else allocatable
         )
     if found == NOTHING:
-        raise InputError(
-            "is not an answer of the PodResources API: expected pod_resources, or cpu_ids and devices", name
-        )
+        message = "is not an answer of the PodResources API: expected pod_resources, or cpu_ids and devices"
+        raise InputError(message, name)
     return found
 
 

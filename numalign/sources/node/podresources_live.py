@@ -160,9 +160,8 @@ def _received(stream: socket.socket, connection: H2Connection, path: str) -> _An
         try:
             events = connection.receive_data(chunk)
         except ProtocolError as error:
-            raise HostError(
-                f"does not speak HTTP/2 ({error}); fix: name a kubelet's PodResources socket", path
-            ) from None
+            text = f"does not speak HTTP/2 ({error}); fix: name a kubelet's PodResources socket"
+            raise HostError(text, path) from None
         for event in events:
             if isinstance(event, DataReceived):
                 data += event.data

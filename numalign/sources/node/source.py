@@ -105,10 +105,8 @@ def _tree(tree: Tree, source: str, node: str) -> NodeFacts:
         return gathered
     if len(found) == 1:
         return _tree(InnerTree(tree, found.pop()), source, node)
-    raise InputError(
-        "not a node; allowed: snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer, state file",
-        source,
-    )
+    text = "not a node; allowed: snapshot, /var/lib/kubelet, must-gather, sosreport, PodResources answer, state file"
+    raise InputError(text, source)
 
 
 def _kubelet_folder(tree: FolderTree) -> NodeFacts:

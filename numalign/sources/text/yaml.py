@@ -241,6 +241,5 @@ def _decoded(source: bytes, name: str) -> str:
         return source.decode("utf-8")
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"not UTF-8 text (byte 0x{source[error.start]:02x} at offset {error.start})", f"{name}:{line}"
-        ) from None
+        text = f"not UTF-8 text (byte 0x{source[error.start]:02x} at offset {error.start})"
+        raise InputError(text, f"{name}:{line}") from None

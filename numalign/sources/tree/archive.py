@@ -141,9 +141,8 @@ class ArchiveTree:
         if len(parts) > MAX_DEPTH:
             raise InputError(f"member {_short(member.name)} has more than {MAX_DEPTH} folders", self.name)
         if member.kind in ("device", "pipe"):
-            raise InputError(
-                f"member {_short(member.name)} is a device node or a pipe, which numalign does not read", self.name
-            )
+            text = f"member {_short(member.name)} is a device node or a pipe, which numalign does not read"
+            raise InputError(text, self.name)
         return parts
 
     def _linked(self, member: Member) -> bytes:

@@ -148,18 +148,15 @@ def _cores(told: Told) -> tuple[int, ...]:
         return tuple(sorted(told.cores, key=lambda cpus: next(ids(cpus))))
     threads = told.threads or 1
     if told.threads is None:
-        told.note(
-            "paste-no-cores",
-            "threads of a core unknown: each CPU is assumed to be a core; fix: add the output of lscpu",
-        )
+        text = "threads of a core unknown: each CPU is assumed to be a core; fix: add the output of lscpu"
+        told.note("paste-no-cores", text)
     cores = []
     with_cpus = [cpus for cpus in told.nodes.values() if cpus]
     for cpus in with_cpus:
         listed = list(ids(cpus))
         if len(listed) % threads:
-            told.note(
-                "paste-no-cores", "CPUs are offline: each CPU is assumed to be a core; fix: add the output of lscpu -p"
-            )
+            message = "CPUs are offline: each CPU is assumed to be a core; fix: add the output of lscpu -p"
+            told.note("paste-no-cores", message)
             return tuple(1 << cpu for node in with_cpus for cpu in ids(node))
         size = len(listed) // threads
         whole = listed[-1] - listed[0] + 1 == len(listed)
@@ -183,9 +180,8 @@ def _sockets(told: Told, cores: Sequence[int]) -> tuple[Unit, ...]:
     with_cpus = [told.nodes[node] for node in sorted(told.nodes) if told.nodes[node]]
     count = told.socket_count or len(with_cpus)
     if told.socket_count is None and len(with_cpus) > 1:
-        told.note(
-            "paste-no-sockets", "sockets unknown: each NUMA node is assumed to be one; fix: add the output of lscpu"
-        )
+        text = "sockets unknown: each NUMA node is assumed to be one; fix: add the output of lscpu"
+        told.note("paste-no-sockets", text)
     if count <= len(with_cpus) and len(with_cpus) % count == 0:
         return _units(with_cpus, count)
     ordered = _by_node(told, cores)

@@ -33,9 +33,8 @@ def read_text(text: str, told: Told) -> None:
         elif re.fullmatch(r"\d{1,12} [MG]B", value, re.ASCII):
             told.memory[int(number)] = int(value[:-3]) << (20 if value.endswith("MB") else 30)
     if len(nodes) != int(available[1]):
-        raise told.error(
-            f"{TOOL} is cut off: it lists {len(nodes)} of {available[1]} NUMA nodes; paste its whole output"
-        )
+        message = f"{TOOL} is cut off: it lists {len(nodes)} of {available[1]} NUMA nodes; paste its whole output"
+        raise told.error(message)
     told.say_nodes(TOOL, nodes)
     if not told.memory.keys() >= nodes.keys():
         told.note("paste-cut", f"{TOOL} is cut off: memory unknown for some NUMA nodes")
