@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import Reload
 from numalign.server.service import Receive, RefusedError, Reply, Scope, Service, say
-from numalign.server.wire import BadRequestError, ExtenderArgs, filter_result, priorities, read_args
+from numalign.server.wire import BadRequestError, filter_result, priorities, read_args
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -145,11 +145,10 @@ class App(Service):
             await self._receive(receive, coming)
             body = b"".join(coming.parts)
             log["bytes"] = len(body)
-            work = self._work if verb == "filter" else self._rank
             if len(body) <= LARGE_BODY_BYTES:
-                return work(body, log)
+                return self._work(verb, body, log)
             async with self._large:  # what is made of one takes many times its bytes
-                return await asyncio.to_thread(work, body, log)
+                return await asyncio.to_thread(self._work, verb, body, log)
         except BadRequestError as error:
             raise RefusedError(400, str(error)) from None
         finally:
@@ -185,21 +184,16 @@ class App(Service):
         except TimeoutError:
             raise RefusedError(408, f"the body did not arrive within {self._limits.body_seconds:g} s") from None
 
-    def _work(self, body: bytes, log: dict[str, object]) -> bytes:
-        args = self._args(body, log)
-        answer = self.nodes.extender.filter(args.pod, args.names, self.nodes.stale, args.objects)
+    def _work(self, verb: str, body: bytes, log: dict[str, object]) -> bytes:
+        args, extender = read_args(body), self.nodes.extender
+        log["nodes"] = len(args.names)
+        asked = args.pod, args.names, self.nodes.stale, args.objects
+        if verb == "prioritize":
+            return priorities(extender.prioritize(*asked))
+        answer = extender.filter(*asked)
         log["passed"] = len(answer.passed)
         self.metrics.judged(answer)
         return filter_result(args, answer)
-
-    def _rank(self, body: bytes, log: dict[str, object]) -> bytes:
-        args = self._args(body, log)
-        return priorities(self.nodes.extender.prioritize(args.pod, args.names, self.nodes.stale, args.objects))
-
-    def _args(self, body: bytes, log: dict[str, object]) -> ExtenderArgs:
-        args = read_args(body)
-        log["nodes"] = len(args.names)
-        return args
 
 
 def _length(scope: Scope) -> int | None:

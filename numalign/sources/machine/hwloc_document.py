@@ -22,13 +22,17 @@ MAX_NUMBER: Final = 2**63 - 1
 class Object(NamedTuple):
     """One `<object>` with what stands inside it."""
 
-    kind: str
     attributes: dict[str, str]
     children: list[Object]
     pages: dict[int, int]
     """Page size in bytes -> count."""
     infos: dict[str, str]
     line: int
+
+    @property
+    def kind(self) -> str:
+        """Its type."""
+        return self.attributes.get("type", "")
 
 
 class Document:
@@ -79,16 +83,7 @@ class Document:
         if self._open == 1:
             self._check_version(tag, attributes)
         elif tag == "object":
-            self._object(
-                Object(
-                    kind=attributes.get("type", ""),
-                    attributes=attributes,
-                    children=[],
-                    pages={},
-                    infos={},
-                    line=self._parser.CurrentLineNumber,
-                )
-            )
+            self._object(Object(attributes, [], {}, {}, self._parser.CurrentLineNumber))
         elif tag == "page_type" and self._stack:
             size = read_number(attributes["size"], "size of a page", self._here())
             self._stack[-1].pages[size] = read_number(attributes.get("count", "0"), "count of pages", self._here())
