@@ -7,7 +7,7 @@ Volcano has Numatopology objects, Koordinator annotations on NodeResourceTopolog
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -140,17 +140,20 @@ def _taken(annotations: Mapping[str, object], everything: int, left_out: list[st
     if not isinstance(pods, list):
         left_out.append(f"{ALLOCATIONS} is not a list: all CPUs count as free")
         return 0
-    taken = 0
-    for one in pods:
-        text = inside(one, "cpu")
+    return _held([inside(one, "cpu") for one in pods], everything, (ALLOCATIONS, "the CPU topology"), left_out)
+
+
+def _held(written: Iterable[object], everything: int, names: tuple[str, str], left_out: list[str]) -> int:
+    """Add up CPU lists of pods; what is none, or not on the machine, is said by the names of the two fields."""
+    held = 0
+    for one in written:
         try:
-            taken |= cpuset.parse(text) if isinstance(text, str) else 0
+            held |= cpuset.parse(one) if isinstance(one, str) else 0
         except cpuset.CPUSetError:
-            left_out.append(f"{ALLOCATIONS}: {shown(text)} is not a CPU list")
-    if taken & ~everything:
-        outside = cpuset.format_set(taken & ~everything)
-        left_out.append(f"{ALLOCATIONS}: CPUs {outside} are not in the CPU topology")
-    return taken & everything
+            left_out.append(f"{names[0]}: {shown(one)} is not a CPU list")
+    if held & ~everything:
+        left_out.append(f"{names[0]}: CPUs {cpuset.format_set(held & ~everything)} are not in {names[1]}")
+    return held & everything
 
 
 # Volcano
@@ -217,27 +220,13 @@ def _volcano_settings(spec: Mapping[str, object], left_out: list[str]) -> dict[s
 
 def _volcano_taken(spec: Mapping[str, object], everything: int, left_out: list[str]) -> int:
     """Work out which CPUs are not free: those that are not among the free ones, and those of pods."""
-    allocated = _allocated(spec, left_out)
-    if allocated & ~everything:
-        outside = cpuset.format_set(allocated & ~everything)
-        left_out.append(f"podAllocations: CPUs {outside} are not in cpuDetail")
-    return _not_free(spec, everything, left_out, known=bool(allocated)) | allocated & everything
-
-
-def _allocated(spec: Mapping[str, object], left_out: list[str]) -> int:
-    """Add up the CPUs of pods; what else they hold is said without NUMA nodes."""
-    held, others = 0, set()
-    for name, written in _allocations(spec):
-        if name != CPU:
-            others.add(str(name))
-            continue
-        try:
-            held |= cpuset.parse(written) if isinstance(written, str) else 0
-        except cpuset.CPUSetError:
-            left_out.append(f"podAllocations: {shown(written)} is not a CPU list")
+    allocated = list(_allocations(spec))
+    others = sorted({str(name) for name, _ in allocated if name != CPU})
     if others:
-        left_out.append(f"skipped {', '.join(sorted(others))}: podAllocations has no NUMA node for them")
-    return held
+        left_out.append(f"skipped {', '.join(others)}: podAllocations has no NUMA node for them")
+    lists = [one for name, one in allocated if name == CPU]
+    held = _held(lists, everything, ("podAllocations", "cpuDetail"), left_out)
+    return _not_free(spec, everything, left_out, known=bool(held)) | held
 
 
 def _allocations(spec: Mapping[str, object]) -> Iterator[tuple[str, object]]:
