@@ -183,9 +183,7 @@ def record(
     fields = tuple([_around(one, own, others, whole) if one.inside else one for one in fields])
     spread = tuple([one.to for one in fields if one.inside])
     keys = {one.key: None for one in fields}
-    absent = [
-        own.get(one.to, None if one.null else NEEDED) if one.default is _ABSENT else one.default for one in fields
-    ]
+    absent = [_default(one, own) for one in fields]
     rows = [(one.key, one.to, one.form.read, absent[at], one.null, one.missing) for at, one in enumerate(fields)]
 
     def take(value: object) -> T:
@@ -222,6 +220,10 @@ def _lacking(read_: Callable[[object], object], missing: str) -> object:
     if missing:
         raise FieldError((), missing)
     return read_(None)
+
+
+def _default(one: Field, own: Mapping[str, object]) -> object:
+    return own.get(one.to, None if one.null else NEEDED) if one.default is _ABSENT else one.default
 
 
 def _around(one: Field, own: Mapping[str, object], others: bool, whole: bool) -> Field:
