@@ -27,8 +27,8 @@ else:
         def _replace(self, /, **changes):
             values, places = [*self], self._places
             try:
-                for name in changes:
-                    values[places[name]] = changes[name]
+                for name, value in changes.items():
+                    values[places[name]] = value
             except KeyError:
                 unknown = [name for name in changes if name not in places]
                 raise ValueError(f"Got unexpected field names: {unknown!r}") from None
