@@ -5,6 +5,8 @@ Here is what every document begins and ends with, and what several have inside.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,14 +36,19 @@ def warnings(notices: Iterable[Notice]) -> list[Data]:
 
 def closeness_json(pairs: Iterable[Neighbours]) -> list[Data]:
     """Write how close devices are on the PCI bus, each with the nearest of another resource, and pairs of GPUs."""
-    return [
-        {
-            "resource": pair.resource,
-            "device": pair.device,
-            "otherResource": pair.other_resource,
-            "otherDevice": pair.other_device,
-            "closeness": pair.closeness,
-            **({"joined": pair.joined} if pair.joined is not None else {}),
-        }
-        for pair in pairs
-    ]
+    return [{key: value for key, value in plain(pair).items() if value is not None} for pair in pairs]
+
+
+def plain(value: object) -> Any:
+    """Write a value as it is: the fields of a record in camelCase, tuples as lists; names that people gave stay."""
+    if isinstance(value, tuple):
+        written = list(map(plain, value))
+        return dict(zip(map(camel, value._fields), written, strict=True)) if hasattr(value, "_fields") else written
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def camel(name: str) -> str:
+    """Turn `pending_at_end` into `pendingAtEnd`, and `wait_s` into `waitSeconds`."""
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), re.sub(r"_s$", "_seconds", name))

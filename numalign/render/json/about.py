@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json import Data, head
+from numalign.render.json import Data, head, plain
 
 if TYPE_CHECKING:
     from numalign.results.about import About, BundledMachine, HostCheck
@@ -32,9 +32,7 @@ def doctor_json(checks: Sequence[HostCheck]) -> Data:
     """Write what was found as data."""
     return {
         **head("DoctorResult"),
-        "checks": [
-            {"name": one.name, "found": one.found, "detail": one.detail, "usedBy": one.used_by} for one in checks
-        ],
+        "checks": plain(tuple(checks)),
     }
 
 

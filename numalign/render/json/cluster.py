@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.json import head, warnings
+from numalign.render.json import head, plain, warnings
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
@@ -18,20 +18,11 @@ if TYPE_CHECKING:
 
 def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]) -> dict[str, object]:
     """Write the result of `capacity` (keys are only ever added); amounts are CPUs, devices or bytes."""
-    found = result.right_size
     return {
         **head("CapacityResult"),
         "cluster": origin,
         "shapes": [_shape(shape) for shape in result.shapes],
-        "rightSize": None
-        if found is None
-        else {
-            "shape": found.shape,
-            "replicas": found.replicas,
-            "container": found.container,
-            "cpus": found.cpus,
-            "memory": found.memory,
-        },
+        "rightSize": plain(result.right_size),
         "warnings": warnings(notices),
     }
 
@@ -39,31 +30,16 @@ def capacity_json(result: CapacityResult, origin: str, notices: Sequence[Notice]
 def _shape(shape: ShapeCapacity) -> dict[str, object]:
     return {
         "name": shape.name,
-        "rounds": None
-        if shape.rounds is None
-        else {
-            "now": shape.rounds.now,
-            "empty": shape.rounds.empty,
-            "blind": shape.rounds.blind,
-            "blindEmpty": shape.rounds.blind_empty,
-        },
-        "now": shape.now,
-        "aligned": shape.aligned,
-        "empty": shape.empty,
-        "emptyAligned": shape.empty_aligned,
-        "nothingToAlign": shape.nothing,
-        "emptyNothingToAlign": shape.empty_nothing,
-        "blind": shape.blind,
-        "blindEmpty": shape.blind_empty,
+        "rounds": plain(shape.rounds),
+        **_counts(shape),
         "stranded": shape.stranded,
         "fragmentation": _fragmentation(shape.fragmentation),
         "nodes": [_room(one) for one in shape.nodes],
     }
 
 
-def _room(one: NodeCapacity) -> dict[str, object]:
+def _counts(one: ShapeCapacity | NodeCapacity) -> dict[str, object]:
     return {
-        "name": one.node,
         "now": one.now,
         "aligned": one.aligned,
         "empty": one.empty,
@@ -72,26 +48,18 @@ def _room(one: NodeCapacity) -> dict[str, object]:
         "emptyNothingToAlign": one.empty_nothing,
         "blind": one.blind,
         "blindEmpty": one.blind_empty,
-        "limit": None
-        if one.limit is None
-        else {
-            "resource": one.limit.resource or None,
-            "numaNodes": list(one.limit.numa_nodes),
-            "reason": one.limit.reason,
-        },
+    }
+
+
+def _room(one: NodeCapacity) -> dict[str, object]:
+    return {
+        "name": one.node,
+        **_counts(one),
+        "limit": one.limit and {**plain(one.limit), "resource": one.limit.resource or None},
         "missing": list(one.missing),
         "stranded": dict(one.stranded),
-        "fragmentation": None if one.fragmentation is None else _fragmentation(one.fragmentation),
-        "numaNodes": [
-            {
-                "id": zone.id,
-                "free": dict(zone.free),
-                "total": dict(zone.total),
-                "copies": zone.copies,
-                "most": zone.most,
-            }
-            for zone in one.zones
-        ],
+        "fragmentation": one.fragmentation and _fragmentation(one.fragmentation),
+        "numaNodes": plain(one.zones),
     }
 
 
@@ -106,7 +74,7 @@ def schedule_json(result: ScheduleResult, origin: str, notices: Sequence[Notice]
         "cluster": origin,
         "scheduler": result.scheduler.kind,
         "strategy": result.scheduler.strategy,
-        "claims": None if result.claims is None else result.claims._asdict(),
+        "claims": plain(result.claims),
         "pods": [_pod(pod) for pod in result.pods],
         "warnings": warnings(notices),
     }
@@ -127,7 +95,7 @@ def _pod(pod: ScheduledPod) -> dict[str, object]:
             "failAdmit": table[False, True],
             "failReject": table[False, False],
         },
-        **({} if pod.preemption is None else {"preemption": pod.preemption._asdict()}),
+        **({} if pod.preemption is None else {"preemption": plain(pod.preemption)}),
         "endedBy": pod.ended_by,
         "schedulingGates": list(pod.gates),
         "notJudged": list(pod.not_judged),
@@ -149,9 +117,8 @@ def _node(answer: NodeAnswer) -> dict[str, object]:
         "name": answer.node,
         "fit": _verdict(answer.fit),
         **{name: _verdict(one) for name, one in answer.verdicts.items()},
-        "kubelet": None
-        if kubelet is None
-        else {
+        "kubelet": kubelet
+        and {
             "admit": kubelet.admitted,
             "stage": kubelet.stage,
             "reason": kubelet.reason,
@@ -162,7 +129,7 @@ def _node(answer: NodeAnswer) -> dict[str, object]:
         "scores": dict(answer.scores),
         "feasible": answer.feasible,
         "score": answer.points,
-        "cause": None if answer.cause is None else {"code": answer.cause.code, "text": answer.cause.text},
+        "cause": answer.cause and {"code": answer.cause.code, "text": answer.cause.text},
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.dra.writing import Written, written_class, written_slice
 from numalign.model.cpuset import format_set
-from numalign.render.json import closeness_json, head, warnings
+from numalign.render.json import closeness_json, head, plain, warnings
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -144,10 +144,7 @@ def _container_claims(container: ContainerClaims) -> Written:
         "reason": container.reason,
         "keptBy": container.kept_by,
         **({"closeness": closeness_json(container.neighbours)} if container.neighbours else {}),
-        "waysOut": [
-            {"text": way.text, "gives": list(way.gives), "holds": way.holds, "write": "\n".join(way.write)}
-            for way in container.ways_out
-        ],
+        "waysOut": [{**plain(way), "write": "\n".join(way.write)} for way in container.ways_out],
         "devices": [
             {
                 **device_json(one.got),

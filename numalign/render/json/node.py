@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
-from numalign.render.json import Data, head, warnings
+from numalign.render.json import Data, head, plain, warnings
 from numalign.render.json.admit import holding_json, settings_json, setup_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numalign.analysis.config.reserve import MemorySum, Part
+    from numalign.analysis.config.reserve import MemorySum
     from numalign.analysis.config.suggest import Suggestion
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.restart import Restart
@@ -67,15 +67,12 @@ def check_json(result: ConfigCheckResult, notices: tuple[Notice, ...]) -> Data:
 
 
 def _memory_json(memory: MemorySum) -> Data:
-    def side(parts: tuple[Part, ...]) -> list[Data]:
-        return [{"source": part.source, "text": part.text, "bytes": part.bytes} for part in parts]
-
     return {
-        "wanted": side(memory.wanted),
+        "wanted": plain(memory.wanted),
         "wantedBytes": memory.total_wanted,
-        "given": side(memory.given),
+        "given": plain(memory.given),
         "givenBytes": memory.total_given,
-        "hugePages": side(memory.pages),
+        "hugePages": plain(memory.pages),
         "accepted": None if memory.accepted is None else plain_setting(memory.accepted),
     }
 

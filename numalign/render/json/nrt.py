@@ -30,12 +30,7 @@ def check_json(result: NRTCheckResult, notices: Sequence[Notice]) -> Data:
                 "true": one.true,
                 "stale": one.stale,
                 "differences": [
-                    {
-                        "what": found.what,
-                        "path": found.path,
-                        "published": _plain(found.published),
-                        "actual": _plain(found.actual),
-                    }
+                    {**found._asdict(), "published": _plain(found.published), "actual": _plain(found.actual)}
                     for found in one.differences or ()
                 ],
                 "oddities": [notice._asdict() for notice in one.oddities],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.limits import MAX_ALLOCATIONS_SHOWN
 from numalign.model.cpuset import ids
-from numalign.render.json import Data
+from numalign.render.json import Data, camel
 from numalign.render.json.admit import hint_json
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _fact(fact: object) -> Data:
 
 def _fields(value: object) -> Data:
     names = getattr(value, "_fields", ())
-    return {_camel(name): _data(name, getattr(value, name)) for name in names}
+    return {_named(name): _data(name, getattr(value, name)) for name in names}
 
 
 def _data(name: str, value: object) -> object:
@@ -79,9 +79,8 @@ def _row(columns: tuple[str, ...], row: tuple[object, ...]) -> Data:
     return {("numaNodes" if key == "mask" else key): _data(key, one) for key, one in zip(columns, row, strict=True)}
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return {"node": "numaNode", "nodes": "numaNodes"}.get(name, first + "".join(map(str.capitalize, rest)))
+def _named(name: str) -> str:
+    return {"node": "numaNode", "nodes": "numaNodes"}.get(name) or camel(name)
 
 
 def merging_json(steps: Merging) -> Data:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
-
-from numalign.render.json import Data, head, warnings
+from numalign.render.json import Data, head, plain, warnings
 from numalign.render.page.table_csv import Rows
 from numalign.results.cluster import NamedRun, SimulateResult
 from numalign.scheduler.simulate.report import PodRow
@@ -27,26 +23,8 @@ def simulate_json(result: SimulateResult) -> Data:
 def _run(run: NamedRun) -> Data:
     if run.report is None:
         return {"name": run.name, "error": run.error}
-    rest = _plain(run.report._replace(pods=(), moments=()))
+    rest = plain(run.report._replace(pods=(), moments=()))
     return {"name": run.name, **{key: value for key, value in rest.items() if key not in ("pods", "moments")}}
-
-
-def _plain(value: object) -> Any:
-    """Write a value with the keys of its fields in camelCase; names that people gave stay as they are."""
-    fields = getattr(value, "_asdict", None)
-    if fields is not None:
-        return {_camel(name): _plain(one) for name, one in fields().items()}
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, float):
-        return round(value, 6)
-    return value
-
-
-def _camel(name: str) -> str:
-    """Turn `wait_s` into `waitSeconds`, `pending_at_end` into `pendingAtEnd`."""
-    name = re.sub(r"_s$", "_seconds", name)
-    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 def simulate_rows(result: SimulateResult) -> Rows:
