@@ -1,4 +1,4 @@
-"""The base of numalign's values: `typing.NamedTuple`, but many times quicker to import.
+"""The base of numalign's values: `typing.NamedTuple`, but many times quicker to import; and how they are grouped.
 
 For every class typing compiles each annotation, to check its form, and a `__new__`; a short command makes a hundred
 classes, which took a sixth of its time. Here forms are mypy's business, and `__new__` stands ready for each number of
@@ -7,9 +7,10 @@ fields: of two classes with equally many only the names of the parameters differ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import NamedTuple as NamedTuple
 else:
     from collections import _tuplegetter
@@ -115,3 +116,15 @@ else:
 
     class NamedTuple(metaclass=_Maker):
         """What a class statement names as its base; the class that comes of it is a tuple."""
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Put values of one key together; keys are in the order in which they come first."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

@@ -24,7 +24,7 @@ from numalign.render.text.amounts import devices_text, listed, named
 from numalign.render.text.explain import admitted_text
 from numalign.render.text.words import lines as word_lines
 from numalign.results.compare import Scene
-from numalign.values import NamedTuple
+from numalign.values import NamedTuple, grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix
@@ -265,10 +265,7 @@ class _Drawn:
             seats = [self.rooms.seats[place, numa] for numa in ids(home) if (place, numa) in self.rooms.seats]
             if not found.alignment.remote:
                 yield from self._split(place, guest, found)
-            there: dict[int, list[Part]] = {}
-            for part in found.alignment.remote:
-                there.setdefault(part.nodes, []).append(part)
-            for nodes, parts in there.items():
+            for nodes, parts in grouped((part.nodes, part) for part in found.alignment.remote).items():
                 what = [devices_text(one.resource, one.ids) if one.ids else named(one.resource) for one in parts]
                 boxes = [box for part in parts for box in self._boxes(place, part)]
                 text = f"{guest.name}: {listed(what)} on NUMA {format_set(nodes)}"

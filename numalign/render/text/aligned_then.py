@@ -11,6 +11,7 @@ from numalign.model.words import few_of
 from numalign.render.text.alignment import aligned_where, cause_text, nearby_texts, reason_of
 from numalign.render.text.amounts import MAX_IDS_NAMED, listed, named, nodes_text, part_text
 from numalign.render.text.tables import untied_text
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
@@ -121,11 +122,8 @@ def where_then(change: WayOut, after: PodResult | None, told: ExplainedPod) -> s
     if len(set(nodes.values())) == 1:
         here = next(one.alignment.nodes for one in after.containers if one.alignment.aligned)
         some = any(mask & ~here for one in after.containers for mask in one.alignment.places.values())
-        return (
-            f" on {next(iter(nodes.values()))}"
-            if not some
-            else f" ({listed(list(nodes))} on {next(iter(nodes.values()))})"
-        )
+        where = next(iter(nodes.values()))
+        return f" ({listed(list(nodes))} on {where})" if some else f" on {where}"
     if len(nodes) > MAX_CONTAINERS_PLACED:
         return ""
     return f" ({', '.join(f'{name} on {where}' for name, where in nodes.items())})"
@@ -152,11 +150,11 @@ def unaligned(change: WayOut, after: PodResult | None, untied: Iterable[Untied] 
     """
     if change.aligned is not False or after is None:
         return
-    told: dict[str, list[ContainerResult]] = {}
-    for container in after.containers:
-        if container.alignment.aligned is False:
-            newcomers = _newcomers_there(change, container)
-            told.setdefault(reason_of(container, after.qos, newcomers, of_fix=True), []).append(container)
+    told = grouped(
+        (reason_of(one, after.qos, _newcomers_there(change, one), of_fix=True), one)
+        for one in after.containers
+        if one.alignment.aligned is False
+    )
     said = {untied_text(one, after.qos) for one in untied}
     for reason, containers in told.items():
         who = f"{', '.join(one.name for one in containers)}: " if len(after.containers) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
@@ -21,6 +22,7 @@ from numalign.render.text.amounts import (
     places_text,
 )
 from numalign.render.text.spread import apart_sentences, sentences, unused_text
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis import Verdict
@@ -44,24 +46,25 @@ WORDS: Mapping[Verdict, str] = {
 
 def reasons(pods: Iterable[PodResult]) -> Iterator[str]:
     """Say of each container that is not aligned why, a line each; those with the same reason together."""
-    told: dict[str, list[str]] = {}
+    told = grouped(
+        (f"{one.alignment.verdict}. {reason}", who)
+        for who, one, qos in _named_apart(pods)
+        if (reason := reason_of(one, qos))
+    )
+    return (f"{few_of(names, 1)}: {reason}" for reason, names in told.items())
+
+
+def _named_apart(pods: Iterable[PodResult]) -> Iterator[tuple[str, ContainerResult, QoS]]:
+    """Yield all containers with the class of their pod, the only one of a pod under its name."""
     for pod in pods:
-        for container in pod.containers:
-            reason = reason_of(container, pod.qos)
-            if reason:
-                who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
-                told.setdefault(f"{container.alignment.verdict}. {reason}", []).append(who)
-    for reason, names in told.items():
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield f"{names[0]}{more}: {reason}"
+        for one in pod.containers:
+            yield pod.name if len(pod.containers) == 1 else f"{pod.name}/{one.name}", one, pod.qos
 
 
 def near_lines(pods: Iterable[PodResult]) -> Iterator[str]:
     """Say of devices of aligned containers where they lie, if there are no CPUs."""
-    for pod in pods:
-        for one in pod.containers:
-            who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{one.name}"
-            yield from (f"{who}: {text}" for text in (nearby_texts(one.alignment) if one.aligned else ()))
+    for who, one, _ in _named_apart(pods):
+        yield from (f"{who}: {text}" for text in (nearby_texts(one.alignment) if one.aligned else ()))
 
 
 def bus_lines(pods: Iterable[PodResult]) -> Iterator[Note]:
@@ -69,15 +72,11 @@ def bus_lines(pods: Iterable[PodResult]) -> Iterator[Note]:
     from numalign.render.page.document import Note  # JSON asks for reasons only
 
     told: dict[tuple[str, Style], list[str]] = {}
-    for pod in pods:
-        for container in pod.containers:
-            if container.neighbours:
-                who = pod.name if len(pod.containers) == 1 else f"{pod.name}/{container.name}"
-                apart = any(pair.closeness == "other node" and not pair.alike for pair in container.neighbours)
-                told.setdefault((bus_text(container.neighbours), "warn" if apart else ""), []).append(who)
-    for (text, style), names in told.items():
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield Note(f"{names[0]}{more}: {text}", style)
+    for who, one, _ in _named_apart(pods):
+        if one.neighbours:
+            apart = any(pair.closeness == "other node" and not pair.alike for pair in one.neighbours)
+            told.setdefault((bus_text(one.neighbours), "warn" if apart else ""), []).append(who)
+    return (Note(f"{few_of(names, 1)}: {text}", style) for (text, style), names in told.items())
 
 
 def together_lines(every: Iterable[Together]) -> Iterator[str]:
@@ -90,12 +89,10 @@ def bus_text(every: Iterable[Neighbours]) -> str:
     from numalign.analysis.closeness import NEAREST_FIRST
     from numalign.render.text.hardware import pair_text
 
-    pairs: dict[str, dict[str, int]] = {}
+    pairs: dict[str, Counter[str]] = {}
     for one in sorted(every, key=lambda pair: (not pair.joined, NEAREST_FIRST.index(pair.closeness))):
         names = one.resource if one.alike else f"{one.resource} and {one.other_resource}"
-        counts = pairs.setdefault(names, {})
-        text = pair_text(one)
-        counts[text] = counts.get(text, 0) + 1
+        pairs.setdefault(names, Counter())[pair_text(one)] += 1
     texts = []
     for names, counts in sorted(pairs.items()):
         listed_pairs = [f"{number} {'pair' if number == 1 else 'pairs'} {text}" for text, number in counts.items()]
@@ -239,10 +236,11 @@ def aligned_where(judged: Alignment) -> str:
     count = judged.nodes.bit_count()
     if not 1 < count <= judged.least:
         return nodes_text(judged.nodes)
-    fewer: dict[int, list[str]] = {}
-    for resource, nodes in judged.places.items():
-        if nodes != judged.nodes and not nodes & ~judged.nodes:
-            fewer.setdefault(nodes, []).append(named(resource))
+    fewer = grouped(
+        (nodes, named(resource))
+        for resource, nodes in judged.places.items()
+        if nodes != judged.nodes and not nodes & ~judged.nodes
+    )
     widest = list(map(named, judged.widest))
     need = "needs" if len(widest) == 1 and CPU not in judged.widest else "need"
     there = ", ".join(f"{listed(names)} on {nodes_text(nodes)}" for nodes, names in fewer.items())
@@ -269,9 +267,7 @@ def cause_text(cause: Cause | None, qos: QoS) -> str:
 
 def _lacks(every: Sequence[Lack]) -> Iterator[str]:
     """Say what keeps a pod from being Guaranteed; containers that lack the same are named together."""
-    told: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for one in every:
-        told.setdefault((one.unlimited, one.differing), []).append(one.container)
+    told = grouped(((one.unlimited, one.differing), one.container) for one in every)
     for (unlimited, differing), names in told.items():
         has, requests = ("has", "requests") if len(names) == 1 else ("have", "request")
         none = f"{has} no {' or '.join(unlimited)} limit" if unlimited else ""

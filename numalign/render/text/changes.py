@@ -30,7 +30,7 @@ from numalign.render.text.amounts import (
     readable_text,
 )
 from numalign.render.text.reasons import admitted_anew, for_the_whole_node, long, reason_lines, settings_text
-from numalign.values import NamedTuple
+from numalign.values import NamedTuple, grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.reasons.steps import Step
@@ -217,9 +217,8 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
     if change.amounts:
         parts += _requests(change, containers, config)
     if change.pods:
-        more = len(change.pods) - MAX_PODS_NAMED
-        names = ", ".join(pod.name for pod in change.pods[:MAX_PODS_NAMED])
-        names += f" and {more} more (see -o wide)" if more > 0 else ""
+        names = few_of([pod.name for pod in change.pods], MAX_PODS_NAMED)
+        names += " (see -o wide)" * (len(change.pods) > MAX_PODS_NAMED)
         many = len(change.pods) != 1
         size = "the fewest possible" if change.fewest else "one set that works; a smaller one may exist"
         who = f"pods {names}" if many else f"pod {names}"
@@ -252,11 +251,9 @@ def _requests(change: WayOut, containers: int, config: KubeletConfig) -> Iterato
     pinned = config.cpu_manager_policy != "none"
     cores_only = change.own_cpus and "full-pcpus-only" in options_on(config) and CPU_POLICY_OPTIONS not in change.flags
     single = pinned and cores_only and change.cores == 1 and not change.machine
-    whose: dict[tuple[str, int, int], list[str]] = {}
     less, left_out, limits = [_in_all(change, keys) for keys in change.together], list[str](), list[str]()
     alone = {key: nano for key, nano in change.amounts.items() if not any(key in keys for keys in change.together)}
-    for (container, resource), nano in alone.items():
-        whose.setdefault((resource, nano, change.asked[container, resource]), []).append(container)
+    whose = grouped(((key[1], nano, change.asked[key]), key[0]) for key, nano in alone.items())
     for (resource, nano, asked), names in whose.items():
         where = f" in {_containers(names)}" if containers > 1 else ""
         if kind := of_limit(resource):

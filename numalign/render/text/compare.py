@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from numalign.render.text.alignment import reasons as apart
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.words import why
 from numalign.results.compare import ComparedRow
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
@@ -38,7 +40,7 @@ def compare_document(result: CompareResult, origins: Sequence[str], *, wide: boo
     document: list[Block] = [Note(text, "dim") for text in _header(result, origins)]
     document += [Paragraph(), _table(rows, wide=wide, machines=len(result.machines) > 1)]
     document += _legend(rows)
-    document += [*_told(_start_errors(rows), rows), *_told(_refusals(rows), rows), *_told(_unaligned(rows), rows)]
+    document += _told(rows)
     document += [Paragraph(), Title(compare_verdict(result))]
     if len(nodes.machines) > 1:
         document.append(Title(sum_text(most_aligned(nodes), len(nodes.machines))))
@@ -84,15 +86,14 @@ def alike(documents: Iterable[Document]) -> Iterator[Document]:
 
 def most_aligned(result: CompareResult) -> dict[str, int]:
     """Add up the aligned copies of all machines by policy; other options are left out."""
-    sums: dict[str, int] = {}
+    sums = Counter[str]()
     for machine in result.machines:
         best: dict[str, int] = {}
         for one in machine.rows:
             policy = one.setup.config.topology_manager_policy
             if not one.option:
                 best[policy] = max(best.get(policy, 0), one.aligned_replicas)
-        for policy, count in best.items():
-            sums[policy] = sums.get(policy, 0) + count
+        sums.update(best)
     return sums
 
 
@@ -256,11 +257,9 @@ def _stranded_sum(one: ComparedRow) -> str:
     """Say how much is left over all nodes of what the pods take exclusively."""
     if one.ended is None:
         return NOTHING
-    sums: dict[str, int] = {}
+    sums = Counter[str]()
     for _, free in one.stranded:
-        for name, amount in free.items():
-            if name in one.exclusive:
-                sums[name] = sums.get(name, 0) + amount
+        sums.update({name: amount for name, amount in free.items() if name in one.exclusive})
     if not sums:
         return NOTHING
     return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in sums.items() if amount) or "nothing"
@@ -268,11 +267,7 @@ def _stranded_sum(one: ComparedRow) -> str:
 
 def _stranded_apart(rows: Sequence[ComparedRow]) -> Iterator[str]:
     """Say where that is, where variants with equal sums differ."""
-    groups: dict[str, list[ComparedRow]] = {}
-    for one in rows:
-        text = stranded_text(one)
-        if text not in (NOTHING, "nothing"):
-            groups.setdefault(text, []).append(one)
+    groups = grouped((text, one) for one in rows if (text := stranded_text(one)) not in (NOTHING, "nothing"))
     if not 1 < len(groups) <= MAX_HINTS_SHOWN:
         return
     names = [_names(some, rows) for some in groups.values()]
@@ -303,43 +298,30 @@ def _place(numas: Sequence[int | None]) -> str:
     return " and ".join([*([nodes_text(mask)] if mask else []), *odd])
 
 
-_Groups = Mapping[tuple[str, ...], list[ComparedRow]]
-"""Lines of text -> the rows they hold for."""
+def _start_error(one: ComparedRow) -> tuple[str, ...]:
+    return ("The kubelet does not start", one.error) if one.error else ()
 
 
-def _start_errors(rows: Iterable[ComparedRow]) -> _Groups:
-    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
-    for one in rows:
-        if one.error:
-            groups.setdefault(("The kubelet does not start", one.error), []).append(one)
-    return groups
+def _refusal(one: ComparedRow) -> tuple[str, ...]:
+    if one.refused is None or one.refusal is None:
+        return ()
+    # Briefly: variants that refuse for the same reason stand together.
+    return f"{one.refused.name}: rejected", *(list(why(one.refusal._replace(also=()))) or [one.refused.message])
 
 
-def _refusals(rows: Iterable[ComparedRow]) -> _Groups:
-    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
-    for one in rows:
-        if one.refused is not None and one.refusal is not None:
-            # Briefly: variants that refuse for the same reason stand together.
-            reasons = list(why(one.refusal._replace(also=()))) or [one.refused.message]
-            groups.setdefault((f"{one.refused.name}: rejected", *reasons), []).append(one)
-    return groups
+def _unaligned(one: ComparedRow) -> tuple[str, ...]:
+    """Say why a variant that admits all pods does not align them."""
+    texts = list(apart(one.pods)) if one.refused is None and one.aligned is False else []
+    return ("NOT aligned", *texts) if texts else ()
 
 
-def _unaligned(rows: Iterable[ComparedRow]) -> _Groups:
-    """Say why variants that admit all pods do not align them."""
-    groups: dict[tuple[str, ...], list[ComparedRow]] = {}
-    for one in rows:
-        texts = tuple(apart(one.pods)) if one.refused is None and one.aligned is False else ()
-        if texts:
-            groups.setdefault(("NOT aligned", *texts), []).append(one)
-    return groups
-
-
-def _told(groups: _Groups, everything: Sequence[ComparedRow]) -> Iterator[Block]:
-    for (title, *lines), rows in groups.items():
-        yield Paragraph()
-        yield Note(f"{title} under {_names(rows, everything)}:", "bad")
-        yield from (Paragraph(text, 2) for text in lines)
+def _told(rows: Sequence[ComparedRow]) -> Iterator[Block]:
+    """Say what goes wrong under which variants, those of which the same is said together."""
+    for say in (_start_error, _refusal, _unaligned):
+        for (title, *lines), some in grouped((said, one) for one in rows if (said := say(one))).items():
+            yield Paragraph()
+            yield Note(f"{title} under {_names(some, rows)}:", "bad")
+            yield from (Paragraph(text, 2) for text in lines)
 
 
 def _names(rows: Sequence[ComparedRow], everything: Sequence[ComparedRow]) -> str:

@@ -6,7 +6,7 @@ What a file leaves out is the system's own part, or what the system does not tak
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from numalign.analysis.config.suggest import Suggestion
@@ -18,7 +18,7 @@ from numalign.render.json import Data
 from numalign.render.json.node import suggestion_json
 from numalign.render.text.config import HEADER, file_text, suggestion_head, suggestion_lines, yaml_lines
 
-Written = Callable[[Suggestion, Machine], list[str]]
+Written = Callable[[Suggestion, Machine], Iterable[str]]
 
 
 def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
@@ -26,13 +26,12 @@ def suggestion_file(form: str, suggestion: Suggestion, machine: Machine) -> str:
     return file_text(WRITERS[form](suggestion, machine))
 
 
-def _fields(head: str, indent: int = 0, *, above: Sequence[str] = (), but: Sequence[str] = ()) -> Written:
+def _fields(head: str, indent: int = 0, *, above: Sequence[str] = ()) -> Written:
     """Make the writer of a file that has fields of a KubeletConfiguration at the end of `head`."""
 
-    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
-        reasons = {name: why for name, why in suggestion.reasons.items() if FIELD_NAMES[name] not in but}
-        body = [f"{' ' * indent}{line}" for line in (*above, *suggestion_lines(suggestion._replace(reasons=reasons)))]
-        return [suggestion_head(machine.name), *head.splitlines(), *body]
+    def lines(suggestion: Suggestion, machine: Machine) -> Iterator[str]:
+        yield from (suggestion_head(machine.name), *head.splitlines())
+        yield from (f"{' ' * indent}{line}" for line in (*above, *suggestion_lines(suggestion)))
 
     return lines
 
@@ -45,9 +44,15 @@ def _settings(suggestion: Suggestion) -> Iterator[tuple[str, str, Any]]:
             yield field, name, value
 
 
-def _reasons(suggestion: Suggestion) -> Iterator[str]:
-    """Yield comments for a file whose lines cannot have one each."""
-    return (f"# {name}: {suggestion.reasons[field]}" for field, name, _ in _settings(suggestion))
+def _reasoned(body: Written) -> Written:
+    """Make the writer of a file whose lines cannot have a comment each: all comments stand above them."""
+
+    def lines(suggestion: Suggestion, machine: Machine) -> Iterator[str]:
+        yield suggestion_head(machine.name)
+        yield from (f"# {name}: {suggestion.reasons[field]}" for field, name, _ in _settings(suggestion))
+        yield from body(suggestion, machine)
+
+    return lines
 
 
 def _lines(suggestion: Suggestion, keep: Callable[[str], bool]) -> list[str]:
@@ -78,9 +83,10 @@ def _reserved_text(element: MemoryReservation) -> str:
 def _by_flags(head: str, each: str) -> Written:
     """Make the writer of a file that has a line for each flag at the end of `head`."""
 
-    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
-        body = [each.format(name=name, text=text, quoted=json.dumps(text)) for name, text in _flags(suggestion)]
-        return [suggestion_head(machine.name), *_reasons(suggestion), *head.splitlines(), *body]
+    @_reasoned
+    def lines(suggestion: Suggestion, _: Machine) -> Iterator[str]:
+        yield from head.splitlines()
+        yield from (each.format(name=name, text=text, quoted=json.dumps(text)) for name, text in _flags(suggestion))
 
     return lines
 
@@ -88,23 +94,19 @@ def _by_flags(head: str, each: str) -> Written:
 def _by_script(call: str) -> Written:
     """Make the writer of a script that hands all flags to a kubelet in one argument."""
 
-    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
+    @_reasoned
+    def lines(suggestion: Suggestion, _: Machine) -> Iterable[str]:
         flags = " ".join(f"--{name}={text}" for name, text in _flags(suggestion))
-        return [
-            "#!/bin/bash",
-            suggestion_head(machine.name),
-            *_reasons(suggestion),
-            *call.format(flags=flags).splitlines(),
-        ]
+        return call.format(flags=flags).splitlines()
 
-    return lines
+    return lambda suggestion, machine: ("#!/bin/bash", *lines(suggestion, machine))
 
 
-def _nested(suggestion: Suggestion, form: str, names: Mapping[str, str] | None = None) -> Fields:
-    """Spell the settings with a system's own names, as nested mappings."""
+def _nested(suggestion: Suggestion, names: Mapping[str, str]) -> Fields:
+    """Spell the settings with a system's own names (`analysis.config.systems`), as nested mappings."""
     given = suggestion_json(suggestion)
     result: dict[str, Any] = {}
-    for own, path in (names or FORMATS[form].names).items():
+    for own, path in names.items():
         field, _, key = path.partition(".")
         value = given.get(field)
         if key:
@@ -121,9 +123,9 @@ def _nested(suggestion: Suggestion, form: str, names: Mapping[str, str] | None =
 def _by_names(form: str, head: str, indent: int = 0) -> Written:
     """Make the writer of a file that has a system's own names at the end of `head`."""
 
-    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
-        body = [f"{' ' * indent}{line}" for line in _yaml(_nested(suggestion, form))]
-        return [suggestion_head(machine.name), *_reasons(suggestion), *head.splitlines(), *body]
+    @_reasoned
+    def lines(suggestion: Suggestion, _: Machine) -> Iterable[str]:
+        return *head.splitlines(), *_yaml(_nested(suggestion, FORMATS[form].names), indent)
 
     return lines
 
@@ -137,16 +139,12 @@ def _yaml(value: Fields, indent: int = 0) -> Iterator[str]:
             yield f"{' ' * indent}{name}: {json.dumps(one)}"
 
 
-def _json_file(suggestion: Suggestion, _: Machine) -> list[str]:
-    return json.dumps(_nested(suggestion, "aks"), indent=2).splitlines()
-
-
 def _toml(suggestion: Suggestion, *, but: Sequence[str] = ()) -> Iterator[str]:
     """Write Bottlerocket's table; texts in JSON are texts in TOML, too."""
     tables: dict[str, Fields] = {}
     yield "[settings.kubernetes]"
     names = {own: path for own, path in FORMATS["bottlerocket"].names.items() if path not in but}
-    for name, value in _nested(suggestion, "bottlerocket", names).items():
+    for name, value in _nested(suggestion, names).items():
         if name == "cpu-manager-policy-options":
             yield f"{name} = {json.dumps(list(value))}"
         elif name == "memory-manager-reserved-memory":
@@ -161,10 +159,6 @@ def _toml(suggestion: Suggestion, *, but: Sequence[str] = ()) -> Iterator[str]:
         for key, one in table.items():
             plain = str(one).lower() if name == "topology-manager-policy-options" else json.dumps(one)
             yield f"{json.dumps(key) if '.' in key else key} = {plain}"
-
-
-def _bottlerocket(suggestion: Suggestion, machine: Machine) -> list[str]:
-    return [suggestion_head(machine.name), *_reasons(suggestion), *_toml(suggestion)]
 
 
 _NODE_CLASS: Final = """apiVersion: karpenter.k8s.aws/v1
@@ -183,19 +177,15 @@ spec:
   kubelet:"""
 
 
-def _karpenter(family: str, alias: str, data: Callable[[Suggestion], list[str]]) -> Written:
+def _karpenter(family: str, alias: str, data: Callable[[Suggestion], Iterable[str]]) -> Written:
     """Make the writer of an EC2NodeClass: reservations where Karpenter plans with them, the rest in user data."""
 
-    def lines(suggestion: Suggestion, machine: Machine) -> list[str]:
-        kubelet = _lines(suggestion, lambda name: name in KARPENTER.names)
-        return [
-            suggestion_head(machine.name),
-            *_reasons(suggestion),
-            *_NODE_CLASS.format(family=family, alias=alias).splitlines(),
-            *(f"    {line}" for line in kubelet),
-            "  userData: |",
-            *(f"    {line}" for line in data(suggestion)),
-        ]
+    @_reasoned
+    def lines(suggestion: Suggestion, _: Machine) -> Iterator[str]:
+        yield from _NODE_CLASS.format(family=family, alias=alias).splitlines()
+        yield from (f"    {line}" for line in _lines(suggestion, lambda name: name in KARPENTER.names))
+        yield "  userData: |"
+        yield from (f"    {line}" for line in data(suggestion))
 
     return lines
 
@@ -208,25 +198,21 @@ def _node_config(suggestion: Suggestion) -> list[str]:
     return [*_NODE_CONFIG.splitlines(), *(f"      {line}" for line in fields)]
 
 
-def _kubespray(suggestion: Suggestion, machine: Machine) -> list[str]:
+@_reasoned
+def _kubespray(suggestion: Suggestion, _: Machine) -> Iterator[str]:
     """Write variables of kubespray, and what has none in `kubelet_config_extra_args`."""
-    named = _nested(suggestion, "kubespray", KUBESPRAY_NAMES)
+    yield from _yaml(_nested(suggestion, KUBESPRAY_NAMES))
+    yield "kubelet_config_extra_args:"
     variables = {path.partition(".")[0] for path in KUBESPRAY_NAMES.values()}
-    extra = _lines(suggestion, lambda name: name not in variables)
-    return [
-        suggestion_head(machine.name),
-        *_reasons(suggestion),
-        *_yaml(named),
-        "kubelet_config_extra_args:",
-        *(f"  {line}" for line in extra),
-    ]
+    yield from (f"  {line}" for line in _lines(suggestion, lambda name: name not in variables))
 
 
 _OWN: Final = ("cpuManagerPolicy", "topologyManagerPolicy", "reservedSystemCPUs", "apiVersion", "kind")
 """Fields that a PerformanceProfile has by itself, or that its operator sets."""
 
 
-def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
+@_reasoned
+def _performance_profile(suggestion: Suggestion, machine: Machine) -> Iterable[str]:
     """OpenShift's PerformanceProfile: CPU sets and policy, and the rest in the annotation that goes to the kubelet."""
     config = suggestion.config
     reserved = parse(config.reserved_system_cpus)
@@ -235,8 +221,6 @@ def _performance_profile(suggestion: Suggestion, machine: Machine) -> list[str]:
     rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
     rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
     return [
-        suggestion_head(machine.name),
-        *_reasons(suggestion),
         "apiVersion: performance.openshift.io/v2",
         "kind: PerformanceProfile",
         "metadata:",
@@ -379,13 +363,13 @@ WRITERS: Final[Mapping[str, Written]] = {
     "eksctl": _fields(_HEADS["eksctl"], 4),
     "karpenter": _karpenter("AL2023", "al2023", _node_config),
     "karpenter-bottlerocket": _karpenter(
-        "Bottlerocket", "bottlerocket", lambda suggestion: list(_toml(suggestion, but=tuple(KARPENTER.names)))
+        "Bottlerocket", "bottlerocket", lambda suggestion: _toml(suggestion, but=tuple(KARPENTER.names))
     ),
-    "bottlerocket": _bottlerocket,
+    "bottlerocket": _reasoned(lambda suggestion, _: _toml(suggestion)),
     "eks-bootstrap": _by_script("/etc/eks/bootstrap.sh CLUSTER --kubelet-extra-args '{flags}'"),
     "gke": _by_names("gke", "kubeletConfig:", 2),
     "gke-configconnector": _by_names("gke-configconnector", _HEADS["gke-configconnector"], 6),
-    "aks": _json_file,
+    "aks": lambda suggestion, _: json.dumps(_nested(suggestion, FORMATS["aks"].names), indent=2).splitlines(),
     "aks-nodeclass": _by_names("aks-nodeclass", _HEADS["aks-nodeclass"], 4),
     "gardener": _by_names("gardener", _HEADS["gardener"], 10),
     "k3s": _K3S,

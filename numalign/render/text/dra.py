@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from numalign.dra.allocator import MAX_WORK
 from numalign.model.words import few_of
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
@@ -37,27 +38,20 @@ _GATES: Final[dict[Gate, tuple[str, str]]] = {
 def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     """Build the table, then a block for each way in which nodes fail."""
     features = result.features
-    document: list[Block] = [
-        Note(
-            f"cluster: {_many(result.nodes, 'node')}, {_many(result.slices, 'slice')}, "
-            f"{_many(result.devices, 'device')}; scheduler {features.release}, {features.copy} allocator",
-            "dim",
-        )
-    ]
+    of = f"{_many(result.nodes, 'node')}, {_many(result.slices, 'slice')}, {_many(result.devices, 'device')}"
+    head = [f"cluster: {of}; scheduler {features.release}, {features.copy} allocator"]
     if not result.deterministic:
-        document.append(
-            Note("the scheduler tries pools and slices in random order: these devices are one possible answer", "dim")
-        )
+        head.append("the scheduler tries pools and slices in random order: these devices are one possible answer")
+    document: list[Block] = [Note(text, "dim") for text in head]
     rows = tuple(row for check in result.checks for row in _rows(check, wide=wide))
     document += [Paragraph(), Table(WIDE if wide else COLUMNS, rows)]
     for check in result.checks:
         document += _absent(check)
         if check.ended is not None:
             document += [Paragraph(), Note(_ended(check, check.ended), "bad")]
-        for nodes in _alike(check.nodes):
+        for nodes in grouped((node.failure, node) for node in check.nodes if not node.fits).values():
             document += [Paragraph(), *_failure(check, nodes)]
-    several = len(result.checks) > 1
-    if several:
+    if len(result.checks) > 1:
         fitting = sum(check.fits for check in result.checks)
         text = f"{fitting} of {len(result.checks)} can be allocated somewhere, each tested alone"
         document += [Paragraph(), Title(text)]
@@ -142,15 +136,6 @@ def _ended(check: ClaimsCheck, node: NodeCheck) -> str:
     return f"{check.full_name}: unschedulable: the error on {node.node} ends the scheduling on all nodes"
 
 
-def _alike(nodes: Iterable[NodeCheck]) -> list[list[NodeCheck]]:
-    """Put nodes together that fail alike."""
-    groups: dict[object, list[NodeCheck]] = {}
-    for node in nodes:
-        if not node.fits:
-            groups.setdefault(node.failure, []).append(node)
-    return list(groups.values())
-
-
 def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
     first = nodes[0]
     names = ", ".join(node.node for node in nodes[:NODES_NAMED])
@@ -172,8 +157,7 @@ def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
 def why_lines(why: Why) -> Iterator[Block]:
     """Say where an attempt got stuck, and what the devices failed at."""
     if why.classes:
-        more = f" and {len(why.classes) - CLASSES_NAMED} more" if len(why.classes) > CLASSES_NAMED else ""
-        yield Paragraph(f"allowed classes: {', '.join(why.classes[:CLASSES_NAMED])}{more}", 2)
+        yield Paragraph(f"allowed classes: {few_of(why.classes, CLASSES_NAMED)}", 2)
     if not why.gates and why.constraint is None:
         return
     if why.wanted is not None:

@@ -12,6 +12,7 @@ from numalign.render.page.document import Cell, Style, Styled, Table, text_of
 from numalign.render.page.layout import GAP
 from numalign.render.text.amounts import amount_text, listed, nodes_count, nodes_text
 from numalign.render.text.words.asked import each_device, how_many
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
@@ -112,10 +113,7 @@ def _alike(shown: Sequence[tuple[Cell, ...]]) -> list[list[int]]:
     """Group the places of nodes that show the same; a few nodes stay apart."""
     if len(shown) <= MAX_COLUMNS_APART:
         return [[place] for place in range(len(shown))]
-    groups: dict[tuple[Cell, ...], list[int]] = {}
-    for place, cells in enumerate(shown):
-        groups.setdefault(cells, []).append(place)
-    return list(groups.values())
+    return list(grouped((cells, place) for place, cells in enumerate(shown)).values())
 
 
 def matrix_notes(table: Matrix) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -234,9 +235,7 @@ def _outcome(pod: ScheduledPod) -> Iterator[Block]:
 
 def reasons_text(answers: Sequence[NodeAnswer]) -> str:
     """Count why nodes do not pass, as kube-scheduler's event does: `0/3 nodes are available: 2 Insufficient cpu, …`."""
-    counts: dict[str, int] = {}
-    for one in answers:
-        counts[one.verdict.message] = counts.get(one.verdict.message, 0) + 1
+    counts = Counter(one.verdict.message for one in answers)
     said = ", ".join(f"{count} {message}" for message, count in sorted(counts.items()))
     return f"0/{len(answers)} nodes are available: {said}"
 

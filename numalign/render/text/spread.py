@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.text.amounts import MAX_IDS_NAMED, amount_of, listed, nodes_count, nodes_text
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
@@ -104,9 +105,7 @@ def _first(every: Sequence[Tied]) -> Iterator[str]:
 
 def unused_text(found: Apart) -> Iterator[str]:
     """Say of what init containers left, and the container has none of, why it need not have it."""
-    there: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-    for one in found.unused:
-        there.setdefault((one.nodes, one.containers), []).append(one.resource)
+    there = grouped(((one.nodes, one.containers), one.resource) for one in found.unused)
     for (nodes, containers), names in there.items():
         among = not nodes & ~(found.nodes or 0)
         why = "the container may use any chosen NUMA node" if among else "The kubelet chose other NUMA nodes"

@@ -13,6 +13,7 @@ from numalign.render.page.document import Block, Cell, Document, Note, Paragraph
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
 from numalign.render.text.amounts import bytes_text, listed, nodes_text
 from numalign.render.text.restart import RESTARTS, node_parts
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
@@ -94,10 +95,10 @@ def _verdict(judged: Alignment) -> Cell:
 
 def _claims(pod: PodStatus) -> Iterable[str]:
     """Say which devices a pod holds by claim, a line for each claim."""
-    by_claim: dict[str, list[str]] = {}
-    for one in pod.claims:
-        share = f" (share {one.share})" if one.share else ""
-        by_claim.setdefault(one.claim, []).append(f"{one.driver} {one.pool}/{one.device}{share}")
+    by_claim = grouped(
+        (one.claim, f"{one.driver} {one.pool}/{one.device}{f' (share {one.share})' * bool(one.share)}")
+        for one in pod.claims
+    )
     for claim, devices in by_claim.items():
         yield f"{pod.full_name} holds devices of claim {claim}: {', '.join(devices)}"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from numalign.analysis.reasons import facts, memory_facts
 from numalign.analysis.reasons.asked import MAX_NODES_NAMED
 from numalign.model.resources import is_bytes
+from numalign.model.words import few_of
 from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text
 from numalign.render.text.words.asked import Writers, all_devices, left_text, names_text
 
@@ -28,10 +29,8 @@ def memory_held(one: memory_facts.MemoryHeld) -> str:
 
 
 def _group(one: Group) -> str:
-    names = ", ".join(one.pods[:MAX_PODS_NAMED])
-    names += f" and {len(one.pods) - MAX_PODS_NAMED} more" if len(one.pods) > MAX_PODS_NAMED else ""
     own = f"{names_text(one.own)} of this pod" if one.own else ""
-    who = " and ".join(filter(None, [names, own])) or "pods that have ended"
+    who = " and ".join(filter(None, [few_of(one.pods, MAX_PODS_NAMED), own])) or "pods that have ended"
     return f"{nodes_text(one.nodes)}{' together' * bool(one.nodes & (one.nodes - 1))} (by {who})"
 
 
