@@ -59,7 +59,7 @@ def smallest_set(zones: Sequence[NUMAZone], items: Items, *, guaranteed: bool) -
     """Find the smallest set of zones that holds the requests, and of these the closest together (L-4 to L-6)."""
     costs = [[zone.costs.get(other.id, UNKNOWN_COST) for other in zones] for zone in zones]
     candidates = [place for place, zone in enumerate(zones) if all(name in zone.available for name, _ in items)]
-    wanted = [(name, amount) for name, amount in items if amount and (guaranteed or not is_affine(name))]
+    wanted = [(name, amount) for name, amount in items if guaranteed or not is_affine(name)]
     for size in range(1, len(candidates) + 1):
         if not _can_fit(zones, candidates, wanted, size):
             continue

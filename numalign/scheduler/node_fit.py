@@ -66,8 +66,8 @@ def score(totals: NodeTotals, pod: NodeLoad, strategy: NodeStrategy = "LeastAllo
     asked, beyond = dict(pod.asked), dict(pod.beyond)
     points = 0
     for name in SCORED:
-        capacity = totals.allocatable.get(name, 0)
+        capacity = totals.allocatable.get(name)
         used = totals.used.get(name, 0) + totals.beyond.get(name, 0) + asked.get(name, 0) + beyond.get(name, 0)
-        if 0 < capacity >= used:
+        if capacity and capacity >= used:
             points += (capacity - used if strategy == "LeastAllocated" else used) * MAX_SCORE // capacity
     return points // len(SCORED)

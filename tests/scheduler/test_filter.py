@@ -64,7 +64,7 @@ def test_a_zone_that_is_there_twice_gives_more_than_it_has() -> None:
     """T-13: zone 0 suits for what one says, and the other has not so much."""
     doubled = object_of(zone(0, cpu="8", memory="8Gi"), zone(0, cpu="2", memory="8Gi"))
     verdict = filter_nrt.check_nrt(doubled, TOTAL, cpus(4, 1))
-    assert (verdict.message, verdict.container) == ("inconsistent resource accounting", "c0")
+    assert (verdict.passed, verdict.message, verdict.container) == (False, "inconsistent resource accounting", "c0")
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.topology import KaiZone
-from numalign.scheduler.nrt.value import Zone
+from numalign.scheduler.nrt.value import Zone, ZoneResource
 from numalign.scheduler.request import PodRequest
 from tests.conformance.sched import amounts
 from tests.dice import Dice, draws, rolled
@@ -102,6 +102,17 @@ def test_the_fewer_zones_the_better(asked: PodRequest, name: str, points: Fracti
 def test_a_machine_that_cannot_take_the_pod_scores_nothing() -> None:
     tight = topology.topology(object_of(zone(0, cpu="2", memory="9Gi"), policy="single-numa-node"))
     assert evaluate.score(cpus(3), tight, topology.around([tight], None, rebuilds=True)) == 0
+
+
+def test_what_a_pod_took_of_each_zone_is_what_went() -> None:
+    """K-8: of what both objects say; where none says what is free, nothing went."""
+    before = object_of(zone(0, cpu="4", memory="2Gi"), zone(1, cpu="4", gpu="1"), zone(2, cpu="4"))
+    silent = [ZoneResource(4, 4, None)] * 2
+    after = object_of(zone(0, cpu="1", memory="2Gi"), zone(1, cpu="4", nic="1"))
+    assert records.taken(before, after) == (("node-0", amounts({"cpu": "3"})),)
+    one, other = (object_of(zone(0)._replace(resources={"cpu": each})) for each in silent)
+    assert records.taken(one, other) == ()
+    assert records.taken(before, None) == records.taken(None, after) == ()
 
 
 def test_which_resources_kai_looks_at() -> None:

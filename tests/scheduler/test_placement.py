@@ -83,6 +83,19 @@ def test_a_placement_comes_back(known: dict[tuple[str, str, str], int]) -> None:
     assert placement.decode(payload, reversed(known)) == known
 
 
+WHOLE = {"ve": "leb89", "cc": "1", "nn": "2", "bn": "0"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "code"), [("ve", "encoding"), ("cc", "containers"), ("nn", "vectors"), ("bn", "busiest")]
+)
+def test_what_the_metadata_do_not_say_is_missed(missing: str, code: str) -> None:
+    text = "::".join(["npv0v001", *(f"{key}={value}" for key, value in WHOLE.items() if key != missing)])
+    with pytest.raises(placement.PlacementError) as caught:
+        placement.decode(placement.Payload(placement.read_metadata(text), {}), [("ns", "pod", "c")])
+    assert caught.value.code == code
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for tail in (text, f"npv0v001::{text}", f"npv0v001::ve=leb89::cc={text}::nn=2::bn=0"):

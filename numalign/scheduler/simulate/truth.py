@@ -67,7 +67,7 @@ def held(outcome: Outcome) -> tuple[Held, ...]:
         devices = state.device.holdings.get(uid, {}).get(container.name, {})
         for name, members in devices.items():
             nodes |= _nodes_of(outcome.before, name, members)
-        if not (cpus or devices or nodes):
+        if not (devices or nodes):
             continue
         hint = outcome.result.hints.get(container.name)
         result.append(Held(container.name, nodes, hint.preferred if hint and node.policy != "none" else None))

@@ -41,6 +41,19 @@ def test_a_device_of_two_nodes_in_use(like: Like, expected: list[int]) -> None:
     assert free(nrt, "example.com/gpu") == expected
 
 
+LIKES: tuple[Like, ...] = ("numalign", "rte", "nfd")
+
+
+@pytest.mark.parametrize("like", LIKES)
+def test_zones_come_by_their_numbers_in_whatever_order_the_machine_lists_them(like: Like) -> None:
+    machine = regular(nodes=3, devices={"example.com/gpu": (Device("g", (1,)),)})
+    turned = machine._replace(numa_nodes=machine.numa_nodes[::-1])
+    pods = [guaranteed("p", {"cpu": "2", "memory": "1Gi", "example.com/gpu": "1"})]
+    plain, other = (export(with_pods(static(one), pods), "n", ExportOptions(like)) for one in (machine, turned))
+    assert [(zone.name, zone.costs) for zone in other.zones] == [(zone.name, zone.costs) for zone in plain.zones]
+    assert free(other, "example.com/gpu") == free(plain, "example.com/gpu") == [0, 0, 0]
+
+
 def test_resources_come_in_one_order() -> None:
     """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in."""
     devices = {f"example.com/{name}": (Device(name, (0, 1)),) for name in ("z", "a", "k")}
