@@ -6,13 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.dra.allocator import MAX_WORK
+from numalign.dra.allocator import MAX_WORK, allocate
 from numalign.dra.features import features
-from numalign.dra.reading import MAX_DEVICES, read_class, read_slice
+from numalign.dra.pools import published
+from numalign.dra.reading import MAX_DEVICES, read_claim, read_class, read_slice
+from numalign.dra.usage import usage
+from numalign.dra.values import DeviceClass, Node
 from numalign.errors import InputError
 from tests.dra.objects import NUMA, claim, device, names, outcome, request, resource_slice
 
 GPU, NIC = "gpu.example.com", "nic.example.com"
+
+
+def test_a_value_of_a_kind_that_is_not_known_matches_no_other() -> None:
+    """D-1a: the first device fixes it, and even an equal one does not join. No selector reads such a device."""
+    later = [{"name": name, "attributes": {"x": {"of a later release": 1}}} for name in ("a", "b")]
+    slices = published([read_slice(resource_slice("gpu.example.com", later))])
+    for count in (1, 2):
+        asked = read_claim(claim("c", request("g", "any", count), match="gpu.example.com/x"))
+        found = allocate(Node("node-1"), slices, {"any": DeviceClass("any")}, [asked], usage([]), features())
+        assert found.allocated is (count == 1)
 
 
 def test_the_first_devices_that_lie_together_are_taken() -> None:

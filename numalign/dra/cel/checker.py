@@ -149,7 +149,7 @@ class Checker:
         optional = operand.name == "optional_type"
         inner = operand.args[0] if optional else operand
         if is_dynamic(inner):
-            kind = inner if inner == DYN else DYN
+            kind = DYN
         elif inner.name == "map":
             kind = inner.args[1]
         else:
