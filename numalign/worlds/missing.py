@@ -22,16 +22,16 @@ def missing_notices(pods: Iterable[PodResult], machine: Machine) -> Iterator[Not
     for pod in pods:
         for resource in pod.missing:
             near = nearest_device(machine, resource)
-            fix = f"request {near}" if near else "use a machine that has it"
-            text = f"admitted without {resource}; fix: {fix}, or add --device {resource}@NUMA=N if this machine has it"
-            yield Notice("device-missing", text, pod.name)
+            similar = f"; hint: similar: {near}" if near else ""
+            how = f"use a machine with {resource}, or add its devices (--device {resource}@NUMA=N)"
+            yield Notice("device-missing", f"admitted without {resource}{similar}; hint: {how}", pod.name)
 
 
 def nowhere_notices(nodes: Sequence[ClusterNode], shape: ShapeCapacity) -> Iterator[Notice]:
     """Warn of devices that a shape asks for and no node has, with the nearest name that one has."""
     for resource in shape.missing:
         near = nearest(resource, {name: None for node in nodes for name in _device_names(node)}, 0.6)
-        hint = f". Similar: {near}" if near else ""
+        hint = f"; hint: similar: {near}" if near else ""
         where = "no node here has" if len(nodes) > 1 else "the node does not have"
         yield Notice("device-missing", f"requests {resource}, which {where}{hint}", shape.name)
 

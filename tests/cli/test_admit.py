@@ -345,7 +345,7 @@ class TestOutput:
         pods = [pod(f"p{number}", 1, **{"example.com/dev": 1}) for number in range(5)]
         done = admit(*pods)
         said = "warning: p0, p1, p2 and 2 more: admitted without example.com/dev"
-        said += "; fix: use a machine that has it, or add --device example.com/dev@NUMA=N if this machine has it"
+        said += "; hint: use a machine with example.com/dev, or add its devices (--device example.com/dev@NUMA=N)"
         assert one_line(done.err) == said
         assert [warning["path"] for warning in done.json["warnings"]] == ["p0", "p1", "p2", "p3", "p4"]
 

@@ -192,7 +192,7 @@ def test_a_device_that_no_node_has_is_told_and_nothing_fits(mix: tuple[str, ...]
 
     assert (done.status, done.json["shapes"][0]["now"]) == (1, 0)
     assert [one["code"] for one in done.json["warnings"]] == ["device-missing"]
-    assert "requests nvidia.com/gpu, which the node does not have. Similar: gpu-vendor.com/gpu" in done.err
+    assert "requests nvidia.com/gpu, which the node does not have\n  hint: similar: gpu-vendor.com/gpu\n" in done.err
     assert mix or "no nvidia.com/gpu" in in_process(*asked).out
 
 

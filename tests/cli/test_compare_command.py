@@ -100,7 +100,8 @@ class TestTable:
         ) in done.out
         assert (
             "warning: guaranteed-4cpu-1gpu: admitted without nvidia.com/gpu\n"
-            "  fix: request gpu-vendor.com/gpu, or add --device nvidia.com/gpu@NUMA=N if this machine has it"
+            "  hint: similar: gpu-vendor.com/gpu\n"
+            "  hint: use a machine with nvidia.com/gpu, or add its devices (--device nvidia.com/gpu@NUMA=N)\n"
         ) in done.err
 
     def test_a_machine_without_the_device_is_not_the_best_one(self) -> None:
