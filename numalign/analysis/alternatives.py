@@ -55,17 +55,13 @@ class Alternatives(NamedTuple):
 
     def listed(self) -> Iterator[Allocation]:
         """Yield each allocation, one at a time: there can be more than anybody can hold."""
-        return _listed(self.choices)
-
-
-def _listed(choices: Sequence[Choice]) -> Iterator[Allocation]:
-    if not choices:
-        yield ()
-        return
-    first, *rest = choices
-    for chosen in combinations(first.members, first.amount):
-        for others in _listed(rest):
-            yield ((first.resource, chosen), *others)
+        if not self.choices:
+            yield ()
+            return
+        first, *rest = self.choices
+        for chosen in combinations(first.members, first.amount):
+            for others in self._replace(choices=tuple(rest)).listed():
+                yield ((first.resource, chosen), *others)
 
 
 def alternatives(node: Node, decision: Decision, table: Matrix) -> tuple[Alternatives, ...]:

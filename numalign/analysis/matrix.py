@@ -6,7 +6,7 @@ scope `pod`, for a whole pod, from the same answers that the kubelet merged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from numalign.analysis.holding import Handed, handed_on, memory_width
@@ -120,21 +120,20 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
     ids = tuple(sorted(numa.id for numa in node.machine.numa_nodes))
     memory = any(is_memory(name) for name, _ in asked)
     groups = tuple(_groups(decision.state, pod.uid)) if memory else ()
-    held = _Held(tuple(handed_on(node, decision.state, pod)), groups)
+    handed = tuple(handed_on(node, decision.state, pod))
     rows = [
-        _bound(decision.state, _row(node, decision.state, name, amount, answers.get(name, unasked), ids), ids, held)
+        _bound(
+            decision.state,
+            _row(node, decision.state, name, amount, answers.get(name, unasked), ids),
+            ids,
+            [one for one in handed if one.resource == name],
+            groups,
+        )
         for name, amount in asked
         if name in answers or _limits(node, name) or (not decision.answers and name == CPU and node.cpu.static)
     ]
     rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
     return Matrix(decision.container, ids, tuple(rows), node.policy)
-
-
-class _Held(NamedTuple):
-    """What is held and may be used in some ways only."""
-
-    handed: tuple[Handed, ...]
-    groups: tuple[Bound, ...]
 
 
 def _groups(state: NodeState, uid: str) -> Iterator[Bound]:
@@ -150,9 +149,8 @@ def _groups(state: NodeState, uid: str) -> Iterator[Bound]:
         yield Bound(mask, tuple(own[mask]), mask in others)
 
 
-def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row:
+def _bound(state: NodeState, row: Row, ids: tuple[int, ...], left: Sequence[Handed], groups: tuple[Bound, ...]) -> Row:
     """Add to the cells of a row what init containers hand on there, and with which nodes memory is used only."""
-    left = [one for one in held.handed if one.resource == row.resource]
     given = [one.per_numa for one in left]
     memory = is_memory(row.resource)
     if not given and not memory:
@@ -167,7 +165,7 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], held: _Held) -> Row
         some = cell.verdict == "no" and more > 0 and cell.free + more < row.requested
         verdict: Verdict = "together" if some else cell.verdict
         cells.append(cell._replace(handed=more, group=group if group & (group - 1) else 0, verdict=verdict))
-    row = row._replace(cells=tuple(cells), bound=held.groups if memory else ())
+    row = row._replace(cells=tuple(cells), bound=groups if memory else ())
     return row._replace(possible=row.possible and (not memory or bool(left) or _together(row, ids)))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
 from typing import Final
@@ -45,6 +45,10 @@ ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How the names of snapshots and must-gathers end."""
 _MAX_MACHINE_BYTES: Final = 1 << 20
 """No machine file is larger; what is needs no look whether it is one."""
+
+
+Writing = Callable[[Fleet], AbstractContextManager[tuple[Notice, ...]]]
+"""Writes a cluster back at the end of a `with` block, where there is a state; gives what a person should know of it."""
 
 
 class ClusterRequest(NamedTuple):
@@ -278,32 +282,17 @@ def _of(built: Built, origin: str) -> LoadedCluster:
 
 
 @contextmanager
-def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, Writer]]:
+def changing_cluster(request: ClusterRequest) -> Iterator[tuple[LoadedCluster, Writing]]:
     """Open a cluster for a change; with `--state` nobody else changes it meanwhile.
 
     Raises:
-        InputError: see `load_cluster`; or the state may not be changed.
+        InputError: see `load_cluster`; or the state may not be changed, or not be written: it is the old one then.
     """
     if request.state is None:
-        yield load_cluster(request), Writer(None)
+        yield load_cluster(request), lambda _: nullcontext(())
         return
     with state_file.changing(request.state, state_dump.KIND, judge=state.read_cluster_state) as change:
-        yield load_cluster(request, change), Writer(change)
-
-
-class Writer:
-    """Writes a cluster back, where there is a state."""
-
-    def __init__(self, change: state_file.OpenState | None) -> None:
-        self._change = change
-
-    def writing(self, changed: Fleet) -> AbstractContextManager[tuple[Notice, ...]]:
-        """Replace the state's content at the end of a `with` block; gives what a person should know of it.
-
-        Raises:
-            InputError: it cannot be written; the old content is still there.
-        """
-        return self._change.writing(state_dump.document(changed)) if self._change else nullcontext(())
+        yield load_cluster(request, change), lambda changed: change.writing(state_dump.document(changed))
 
 
 def _read(name: str, setup_of_node: SetupOf, *, outside: bool) -> Built:

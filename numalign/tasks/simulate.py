@@ -101,7 +101,7 @@ def simulate(
     loaded = _load(request, ())
     done: list[NamedRun] = []
     for name in runs:
-        report = _drive(_settings(request, loaded.fleet, name, loaded.seed), loaded.trace, name, progress, request)
+        report = _drive(request, loaded, name, progress)
         done.append(NamedRun(name, report))
         if report.ended_by == "interrupted":
             break
@@ -168,22 +168,18 @@ def _result(request: SimulateRequest, loaded: _Loaded, runs: Sequence[NamedRun])
 def _run(job: _Job) -> Report:
     """Do one run of a sweep, in whatever process."""
     loaded = _load(job.request, job.overrides)
-    return _drive(_settings(job.request, loaded.fleet, "aware", loaded.seed), loaded.trace, "aware", None, job.request)
+    return _drive(job.request, loaded, "aware")
 
 
 def _drive(
-    settings: Simulation,
-    trace: tuple[Workload, ...],
-    name: str,
-    progress: Callable[[str, float], None] | None,
-    request: SimulateRequest,
+    request: SimulateRequest, loaded: _Loaded, name: str, progress: Callable[[str, float], None] | None = None
 ) -> Report:
     """Run one simulation; an interrupt ends it with the report so far."""
     from numalign.scheduler.simulate.engine import Run
 
     steps = 0
     with _no_search_for_cycles():
-        run = Run(settings, trace)
+        run = Run(_settings(request, loaded.fleet, name, loaded.seed), loaded.trace)
         try:
             while run.step():
                 steps += 1

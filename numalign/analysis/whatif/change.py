@@ -148,14 +148,19 @@ class WayOut(NamedTuple):
         return tuple([one for one in self.tried.notices if one.code != "fit"]) if self.tried is not None else ()
 
     @property
+    def cuts(self) -> list[Key]:
+        """List the requests that it cuts."""
+        return [key for key, nano in self.amounts.items() if nano < self.asked[key]]
+
+    @property
     def keeps_devices(self) -> bool:
         """Tell whether the pod still gets every device it asks for."""
-        return not any(is_device(key[1]) and nano < self.asked[key] for key, nano in self.amounts.items())
+        return not any(is_device(name) for _, name in self.cuts)
 
     @property
     def keeps_memory(self) -> bool:
         """Tell whether the pod still gets all memory it asks for."""
-        return not any(is_memory(key[1]) and nano < self.asked[key] for key, nano in self.amounts.items())
+        return not any(is_memory(name) for _, name in self.cuts)
 
     @property
     def leaves_out(self) -> bool:

@@ -74,7 +74,7 @@ def changes(
         # Where there is a choice, nobody needs to hear that a resource could be left out.
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
     base, then = starts[0]
-    if all(_takes_away(change) or _incomplete(change) for change in found):
+    if all(change.cuts or _incomplete(change) for change in found):
         elsewhere = islice(_altered_machine(then, altered), 1), islice(_known_machines(then, known), MAX_BUNDLED)
         found += filter(None, [_with(tries, base, change) for each in elsewhere for change in each])
     nearest = _nearest(tries, found, [])
@@ -146,11 +146,6 @@ def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut | None:
     whole = change._replace(flags={**base.flags, **change.flags}, amounts=kept, asked={key: asked[key] for key in kept})
     elsewhere = change.machine or change.hardware
     return whole if elsewhere or tries.admitted(whole) is not None else None
-
-
-def _takes_away(change: WayOut) -> bool:
-    """Tell whether a change cuts a request."""
-    return any(nano < change.asked[key] for key, nano in change.amounts.items())
 
 
 def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:

@@ -45,7 +45,7 @@ def weakened(tries: Tries, change: WayOut) -> WayOut:
     More may do where a little more does not, as other nodes are chosen then; so some larger amounts are tried, too.
     """
     session = tries.session(change)
-    cut = {key: change.asked[key] for key, nano in change.amounts.items() if nano < change.asked[key]}
+    cut = {key: change.asked[key] for key in change.cuts}
     for key, step in steps(session, cut).items() if session is not None else ():
         if key[1] == CPU and (change.amounts[key] % step or change.asked[key] % NANO):
             continue

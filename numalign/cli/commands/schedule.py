@@ -98,14 +98,14 @@ def command(
     if not names:
         raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
     with ExitStack() as changed:
-        loaded, writer = changed.enter_context(changing_cluster(request))
+        loaded, writing = changed.enter_context(changing_cluster(request))
         up = load_pods_for(names, loaded.fleet, copies)
         config = loaded.fleet.scheduler
         desk = None if slices is None else _claims(slices, names, up, scheduler_version or _newest(loaded.fleet))
         config = config._replace(kind=scheduler or config.kind)
         done = schedule(loaded.fleet, counted(up.tried, "pods"), config, desk)
         notices = (*loaded.notices, *but_claims(up.notices, slices), *done.result.notices)
-        notices += () if up.broken else changed.enter_context(writer.writing(done.fleet))
+        notices += () if up.broken else changed.enter_context(writing(done.fleet))
         with answering(changed):
             tell(notices)
             if not quiet:

@@ -45,13 +45,6 @@ CADVISOR_FLAGS = frozenset(_CADVISOR.split())
 """Flags of cAdvisor that kubelets before 1.37 pass on (docs/rules/kubelet-1.37.md 3.6)."""
 
 
-class ValidSettings(NamedTuple):
-    """What texts of a configuration say that is valid by itself."""
-
-    reserved_cpus: int = 0
-    reserved_memory: tuple[NodeAmount, ...] = ()
-
-
 class Started(NamedTuple):
     """What a successful start yields: the managers and the figures they were made from."""
 
@@ -80,9 +73,9 @@ def check_start(setup: Setup) -> Started:
     gates = kubelet.gates_with(config.feature_gates)
     refuses_cgroup_v1 = kubelet.fail_cgroup_v1 if config.fail_cgroup_v1 is None else config.fail_cgroup_v1
     wrong = (CGROUP_V1,) if machine.cgroup_v1 and refuses_cgroup_v1 else ()
-    valid = validate(config, kubelet.policies, also_wrong=wrong)  # row 2
-    check_reserved_online(config.reserved_system_cpus, valid.reserved_cpus, machine)  # row 3
-    reservation = reserve(config, machine, valid.reserved_cpus)  # rows 4, 5
+    reserved_cpus, reserved_memory = validate(config, kubelet.policies, also_wrong=wrong)  # row 2
+    check_reserved_online(config.reserved_system_cpus, reserved_cpus, machine)  # row 3
+    reservation = reserve(config, machine, reserved_cpus)  # rows 4, 5
     _check_manager_gate(config, kubelet)
     _check_option_gates(config, gates)  # row 6
     options = topology.start(  # row 7
@@ -98,8 +91,8 @@ def check_start(setup: Setup) -> Started:
         config=config,
         gates=gates,
         levels=kubelet.levels("cpu"),
-        reserved_cpus=valid.reserved_cpus,
-        reserved_memory=valid.reserved_memory,
+        reserved_cpus=reserved_cpus,
+        reserved_memory=reserved_memory,
         reservation={resource: amount.quantity for resource, amount in reservation.total.items()},
         waive_cpu_reservation=base == "ideal",
     )
@@ -148,8 +141,12 @@ CGROUP_V1 = (
 
 def validate(
     config: KubeletConfig, policies: Sequence[str] = topology.POLICIES, also_wrong: Sequence[str] = ()
-) -> ValidSettings:
+) -> tuple[int, tuple[NodeAmount, ...]]:
     """Validate the configuration by itself: all errors are collected and equal ones told once (rule 57).
+
+    Returns:
+        what `reservedSystemCPUs` and `reservedMemory` say.
+
 
     Args:
         config: the settings.
@@ -178,7 +175,7 @@ def validate(
     distinct = list(dict.fromkeys(errors))
     if distinct:
         raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
-    return ValidSettings(reserved_cpus, reserved_memory)
+    return reserved_cpus, reserved_memory
 
 
 def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:

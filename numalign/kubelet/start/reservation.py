@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Mapping
 
 from numalign.errors import StartError
@@ -130,10 +131,9 @@ def capacity(machine: Machine, *, storage: bool = True) -> dict[str, Amount]:
     }
     if machine.storage is not None and storage:
         result["ephemeral-storage"] = _bytes(machine.storage)
-    pages: dict[str, int] = {}
+    pages: Counter[str] = Counter()
     for node in machine.numa_nodes:
-        for size, amount in node.hugepages.items():
-            pages[size] = pages.get(size, 0) + amount
+        pages.update(node.hugepages)
     for size in sorted(pages):
         result[hugepages(size)] = _bytes(pages[size])
     return result
