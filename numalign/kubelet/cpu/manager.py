@@ -7,7 +7,6 @@ shared pool and not reserved; *exclusive* CPUs belong to one container.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Literal
@@ -26,6 +25,7 @@ from numalign.kubelet.cpu.packed import take_packed
 from numalign.kubelet.cpu.topology import NO_TOPOLOGY, CPUTopology, build
 from numalign.kubelet.cpu.uncore import PartialFit, exact_fit
 from numalign.kubelet.errors import AllocationError, KubeletHangError
+from numalign.kubelet.topology.hints import fewest
 from numalign.model.cpuset import CPUSet, format_set
 from numalign.model.machine import Machine
 from numalign.model.quantity import MILLI
@@ -103,7 +103,7 @@ class CPUManager(NamedTuple):
 
     def minimal_width(self, request: int) -> int:
         """How few NUMA nodes could hold a request on an empty machine: minSize of 6.3."""
-        return min(bisect_left(self.widest, request) + 1, len(self.widest))
+        return fewest(self.widest, request)
 
 
 def start(

@@ -7,11 +7,10 @@ A set of devices is an int: bit i is the i-th device of its resource in natural 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from numalign.kubelet.topology.hints import AtLeast, MaskSet
+from numalign.kubelet.topology.hints import AtLeast, MaskSet, fewest
 from numalign.kubelet.topology.merge.families import narrowest_width
 from numalign.model.cpuset import DeviceSet, NUMAMask
 from numalign.model.machine import Device, Machine
@@ -60,7 +59,7 @@ class Resource(NamedTuple):
     def width(self, amount: int) -> int:
         """The least number of `nodes` whose known devices, free or not, reach `amount` (4.1 step 1)."""
         if not self.spanning:
-            return min(bisect_left(self.largest, amount) + 1, len(self.largest))
+            return fewest(self.largest, amount)
         known = AtLeast(
             tuple(members.bit_count() for members in self.on_node), amount, tuple(mask for _, mask in self.spanning)
         )

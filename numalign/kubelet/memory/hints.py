@@ -12,7 +12,6 @@ as are sets of idle nodes under which the pod may reuse memory of its own.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -28,6 +27,7 @@ from numalign.kubelet.topology.hints import (
     MaskSet,
     ProviderAnswer,
     TopologyHint,
+    fewest,
     masks_by_width,
 )
 from numalign.kubelet.topology.merge.families import narrowest_width
@@ -144,7 +144,7 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
     places = manager.places
     width = 1
     for resource, amount in request:
-        alone = bisect_left(manager.widest[places[resource]], amount) + 1
+        alone = fewest(manager.widest[places[resource]], amount)
         if alone > width:
             width = alone
     everything = len(manager.node_ids)

@@ -20,6 +20,16 @@ from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 
+def fewest(sums: Iterable[int], amount: int) -> int:
+    """Count how few nodes reach an amount, of what the biggest, the two biggest … have together; all, if none do."""
+    count = 0
+    for most in sums:
+        count += 1
+        if most >= amount:
+            break
+    return count
+
+
 class TopologyHint(NamedTuple):
     """A set of NUMA nodes and whether the provider prefers it. `numa_affinity` None means no constraint."""
 
