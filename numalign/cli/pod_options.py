@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from numalign.cli.flags import Command, Decorator, Given, complete_files, flag, with_options
 from numalign.errors import InputError
 from numalign.tasks.requests import PodsRequest, SinceRequest, WhatIfRequest
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_JOBS = 256
 """How many processes can be asked for."""
