@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -251,8 +252,7 @@ def _record(data: object, shape: Shape, place: tuple[str, ...], keys: bool) -> V
 def _key(key: str, shape: Shape, place: tuple[str, ...]) -> str | int:
     if not shape.numbered:
         return key
-    digits = key.removeprefix("-").removeprefix("+") if key[:1] in "+-" else key
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19 or not INT[0] <= int(key) <= INT[1]:
+    if not re.fullmatch(r"[+-]?[0-9]{1,19}", key) or not INT[0] <= int(key) <= INT[1]:
         raise _complaint(f"number {key}", "int", place)
     return int(key)
 

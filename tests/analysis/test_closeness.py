@@ -136,6 +136,7 @@ def a_machine(resource: str, links: tuple[tuple[str, str, int], ...] | None, **h
         ("nvidia.com/gpu", ("gpu0", "gpu2"), (), {}, {"gpu0 gpu2": ("unknown", False)}),
         ("v.com/disk", ("gpu0", "gpu1"), None, {}, {}),
         ("nvidia.com/gpu", tuple(map(str, range(33))), (), {}, {}),
+        ("nvidia.com/gpu", ("gpu0", *["gpu0"] * 31), (), {}, {"gpu0 gpu0": ("same switch", False)}),
     ],
 )
 def test_links_and_the_bus_join_gpus(

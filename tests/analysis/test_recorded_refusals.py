@@ -60,7 +60,10 @@ def values(setup: Setup, explained: Any) -> Any:
     advice = Advice([None] * len(explained.changes), "")
     whole = explain_json(ExplainResult(setup, 0, (explained,), ()), [advice], ())
     [pod] = whole["pods"]
-    return json.loads(json.dumps(without_words({key: one for key, one in pod.items() if key not in OF_THE_POD})))
+    told = {key: one for key, one in pod.items() if key not in OF_THE_POD}
+    if (none := explained.no_policy) is not None:  # only words tell of it
+        told["noPolicy"] = [none.others, none.policy, none.unless, none.lax and none.lax.reason, none.lost]
+    return json.loads(json.dumps(without_words(told)))
 
 
 def without_words(value: Any) -> Any:

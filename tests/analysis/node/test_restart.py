@@ -84,6 +84,15 @@ def test_a_stricter_policy_rejects_who_lies_spread() -> None:
     assert told(found) == [("default/wide", "TopologyAffinityError", "")]
 
 
+def test_a_stricter_policy_rejects_who_has_its_device_elsewhere() -> None:
+    """Without a policy both have CPUs of NUMA 0, which has one NIC."""
+    before, strict = (setup(topology_manager_policy=policy) for policy in ("none", "single-numa-node"))
+
+    found = restart_of(after(before, pod("a", 1, 1), pod("b", 1, 1), then=strict))
+
+    assert told(found) == [("default/b", "TopologyAffinityError", "")]
+
+
 def test_an_init_container_needs_its_device_again_unless_the_plugin_is_back() -> None:
     found = restart_of(after(setup(), pod("a", 1, 1, init=1)))
 
