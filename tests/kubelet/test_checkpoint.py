@@ -447,7 +447,9 @@ def test_a_key_of_a_node_is_a_number_of_64_bits(key: str, taken: bool) -> None:
     if taken:
         assert list(memory.inspect(text, (1, 36))[0].nodes) == [int(key)]
         return
-    with pytest.raises(CheckpointError, match=f"cannot unmarshal number {re.escape(key)} into Go struct field .* of type int"):
+    with pytest.raises(
+        CheckpointError, match=f"cannot unmarshal number {re.escape(key)} into Go struct field .* of type int"
+    ):
         memory.inspect(text, (1, 36))
 
 
