@@ -55,12 +55,6 @@ def _amounts(value: object) -> Amounts:
     return found
 
 
-def _probability(value: float) -> float:
-    if value > 1:
-        raise FieldError((), "expected a probability from 0 to 1")
-    return value
-
-
 def _or_text(form: AnyForm, of_text: Callable[[str], object]) -> AnyForm:
     """Describe what an option of KAI may also say as the text that its plugin reads."""
     return Form(
@@ -125,7 +119,7 @@ EXPORTER: Final = record(
     field("event_delay_s", _SECONDS),
     field("publish_delay_s", _SECONDS),
     field("jitter_s", _SECONDS),
-    field("loss", turned(_SECONDS, _probability, float), says="Probability that one publication is lost."),
+    field("loss", number("a probability from 0 to 1", 0, 1), says="Probability that one publication is lost."),
     field("fingerprint", _one_of(FingerprintPods)),
     field("count_terminal_pods", boolean),
     field("touch_on_period", boolean),
