@@ -33,10 +33,9 @@ from numalign.sources.cluster.kubelets import (
     allocatable_of,
     counted,
     empty_node,
+    judging,
     setup_of,
     unjudged_of,
-    with_allocatable,
-    without_judging,
 )
 from numalign.sources.cluster.nrt import is_stale
 from numalign.sources.cluster.objects import NodeRead, PodRead
@@ -106,9 +105,8 @@ class Building:
             allocatable = {**allocatable, "pods": PODS_BY_DEFAULT * NANO}
         bound = tuple([counted(session, one.pod) for one in pods])
         if session is not None:
-            session = with_allocatable(session, read.allocatable)._replace(pods=ActivePods(bound))
-            if MEMORY not in allocatable:
-                session = without_judging(session, [MEMORY])
+            unknown = () if MEMORY in allocatable else (MEMORY,)
+            session = judging(session, read.allocatable, unknown)._replace(pods=ActivePods(bound))
         return ClusterNode(
             name=name,
             totals=self._requests.totals(allocatable, bound, unjudged_of(session)),

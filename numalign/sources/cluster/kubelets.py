@@ -76,28 +76,23 @@ class Kubelets:
         return session._replace(node=session.node._replace(machine=machine), view=view)
 
 
-def with_allocatable(session: Session, allocatable: Amounts) -> Session:
-    """Let the fit check judge by what the Node object says."""
-    if session.view is None or not allocatable:
+def judging(session: Session, allocatable: Amounts, unknown: Iterable[str] = ()) -> Session:
+    """Let the fit check judge by what the Node object says, and pass over what nobody knows how much there is of."""
+    view = session.view
+    if view is None:
         return session
-    unjudged = session.view.unjudged.difference(allocatable)
-    quantities = {
-        name: Quantity(amount, "BinarySI" if is_bytes(name) else "DecimalSI", None)
-        for name, amount in allocatable.items()
-    }
-    return session._replace(view=session.view._replace(allocatable=quantities, unjudged=unjudged))
+    if allocatable:
+        quantities = {
+            name: Quantity(amount, "BinarySI" if is_bytes(name) else "DecimalSI", None)
+            for name, amount in allocatable.items()
+        }
+        view = view._replace(allocatable=quantities, unjudged=view.unjudged.difference(allocatable))
+    return session._replace(view=view._replace(unjudged=view.unjudged.union(unknown)))
 
 
 def unjudged_of(session: Session | None) -> frozenset[str]:
     """Return the resources of which nobody said how much a node has."""
     return session.view.unjudged if session is not None and session.view is not None else frozenset()
-
-
-def without_judging(session: Session, resources: Iterable[str]) -> Session:
-    """Let the fit check pass over resources of which nobody said how much there is."""
-    if session.view is None:
-        return session
-    return session._replace(view=session.view._replace(unjudged=session.view.unjudged | set(resources)))
 
 
 def allocatable_of(view: NodeView | None) -> dict[str, int]:
@@ -138,7 +133,7 @@ class Requests:
 def empty_node(session: Session, identity: Identity, requests: Requests, given: Amounts = NOTHING) -> ClusterNode:
     """Make the node of a kubelet without pods; `given` stands in place of what the kubelet would report."""
     total = {**allocatable_of(session.view), **given}
-    session = with_allocatable(session, total) if given else session
+    session = judging(session, total) if given else session
     return ClusterNode(
         name=identity.name,
         totals=requests.totals(total, (), unjudged_of(session)),

@@ -28,15 +28,7 @@ from numalign.scheduler.node import ClusterNode, Fleet, Known
 from numalign.scheduler.nrt import occupied
 from numalign.sources.cluster import nrt
 from numalign.sources.cluster.fleet import Built
-from numalign.sources.cluster.kubelets import (
-    Identity,
-    Kubelets,
-    Requests,
-    counted,
-    setup_of,
-    with_allocatable,
-    without_judging,
-)
+from numalign.sources.cluster.kubelets import Identity, Kubelets, Requests, counted, judging, setup_of
 from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXTS, TIMING
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import from_data as machine_from_data
@@ -105,7 +97,7 @@ class _Reading:
             kind = read_as(integer(0, len(self._setups) - 1), data["kind"], (*path, "kind"))
             session = self._kubelets.open(kind, self._setups[kind], Identity(name, labels, taints))
             state = _state(session.node, data, demands, path)
-            session = without_judging(with_allocatable(session, total), unjudged)
+            session = judging(session, total, unjudged)
             pods = [counted(session, pod) for pod in pods]
             session = session._replace(state=state, pods=ActivePods(pods))
         elif pods or data["held"] or data["memory"]:
