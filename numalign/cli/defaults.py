@@ -18,7 +18,7 @@ import click
 
 from numalign.cli.defaults_file import Defaults
 from numalign.errors import InputError
-from numalign.model.path import FieldError, unfit
+from numalign.model.path import blaming, unfit
 
 if TYPE_CHECKING:
     from numalign.model.document import AnyForm
@@ -186,7 +186,5 @@ def setting(option: click.Option) -> AnyForm:
 
 
 def _value(option: click.Option, value: object, found: Defaults, place: tuple[str, ...]) -> object:
-    try:
+    with blaming(lambda _: found.place(*place)):
         return setting(option).read(value)
-    except FieldError as error:
-        raise InputError(error.message, found.place(*place)) from None

@@ -5,8 +5,11 @@ A place is written `spec.containers[0].resources.limits["nvidia.com/gpu"]`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
+
+from numalign.errors import InputError
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the top of a document to a field."""
@@ -69,3 +72,16 @@ def shown(value: object) -> str:
 def unfit(wanted: str, got: object) -> FieldError:
     """Say what would be right, and what is there."""
     return FieldError((), f"expected {wanted}, got {shown(got)}", wanted, got)
+
+
+@contextmanager
+def blaming(where: Callable[[Path], str] = dotted) -> Iterator[None]:
+    """Make a wrong field an error of the input, at the place that `where` writes.
+
+    Raises:
+        InputError: a field is wrong.
+    """
+    try:
+        yield
+    except FieldError as error:
+        raise InputError(error.message, where(error.path)) from None

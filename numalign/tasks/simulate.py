@@ -308,15 +308,13 @@ def _trace(request: SimulateRequest, seed: int | None) -> tuple[tuple[Workload, 
 
     if not request.trace.endswith((".yaml", ".yml")):
         return read_trace(request.trace), ()
-    from numalign.model.path import FieldError
+    from numalign.model.path import blaming
     from numalign.scheduler.simulate.generator import generate
     from numalign.sources.text.yaml import load_file
 
     document = load_file(request.trace)[0]
-    try:
+    with blaming(document.where):
         arrivals = read_arrivals(document.data, os.path.dirname(request.trace), seed)
-    except FieldError as error:
-        raise InputError(error.message, document.where(error.path)) from None
     return tuple(generate(arrivals)), ()
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.errors import InputError, Notice
-from numalign.model.path import FieldError, Path, dotted
+from numalign.model.path import FieldError, Path, blaming, dotted
 from numalign.scheduler.nrt.value import KIND as NRT_KIND
 from numalign.sources.cluster import nrt, topology
 from numalign.sources.cluster.nrt import ReadNRT
@@ -106,13 +106,11 @@ class _Reading:
         Raises:
             InputError: a field of it is wrong, or it is there twice.
         """
-        try:
+        with blaming(lambda path: f"{self._name}: {dotted(path)}"):
             if isinstance(thing, Mapping):
                 self._take(thing, path)
             else:
                 raise FieldError(path, "expected an object")
-        except FieldError as error:
-            raise InputError(error.message, f"{self._name}: {dotted(error.path)}") from None
 
     def _take(self, thing: Mapping[str, object], path: Path) -> None:
         kind = thing.get("kind")

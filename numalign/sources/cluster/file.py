@@ -14,7 +14,7 @@ from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
 from numalign.model.document import Data, as_dict, field, fixed, maybe, raw, record
 from numalign.model.document.values import integer, list_of, text
-from numalign.model.path import FieldError, Path, dotted, shown
+from numalign.model.path import FieldError, Path, blaming, dotted, shown
 from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.scheduler.resources import Amounts
@@ -107,10 +107,8 @@ def read_cluster(document: Document, *, outside: bool = False) -> Built:
         InputError: a key is unknown, a value wrong, a machine missing, or a name there twice.
         StartError: the kubelet of a group would not start.
     """
-    try:
+    with blaming(document.where):
         return _read(document, _Folder(os.path.dirname(document.name), outside))
-    except FieldError as error:
-        raise InputError(error.message, document.where(error.path)) from None
 
 
 def _read(document: Document, folder: _Folder) -> Built:

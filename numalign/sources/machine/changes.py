@@ -13,7 +13,7 @@ from numalign.errors import InputError, Notice
 from numalign.model import machine_checks
 from numalign.model.document import values
 from numalign.model.machine import Device, Machine
-from numalign.model.path import FieldError, dotted, shown
+from numalign.model.path import blaming, dotted, shown
 from numalign.sources.machine.devices import MAX_DEVICES, check_resource
 from numalign.sources.machine.sections import hugepages
 from numalign.values import NamedTuple
@@ -88,19 +88,15 @@ def _nodes(machine: Machine, node: int | None, flag: str, suitable: Sequence[int
 
 def _with_memory(machine: Machine, text: str) -> Machine:
     flag = "--memory-per-numa-node"
-    try:
+    with blaming(lambda _: flag):
         amount = values.amount.read(text)
-    except FieldError as error:
-        raise InputError(error.message, flag) from None
     nodes = tuple(one._replace(memory=amount) if one.memory or one.cpus else one for one in machine.numa_nodes)
     return machine._replace(numa_nodes=nodes, total_memory=None)
 
 
 def _with_pages(machine: Machine, size: str, text: str, node: int | None) -> Machine:
-    try:
+    with blaming(lambda _: "--hugepages"):
         pages = hugepages.read({size: int(text) if text.isdecimal() else text})
-    except FieldError as error:
-        raise InputError(error.message, "--hugepages") from None
     about = _nodes(machine, node, "--hugepages", [one.id for one in machine.numa_nodes if one.memory])
     nodes = tuple(
         one._replace(hugepages={**one.hugepages, **pages}) if one.id in about else one for one in machine.numa_nodes
@@ -110,11 +106,9 @@ def _with_pages(machine: Machine, size: str, text: str, node: int | None) -> Mac
 
 def _with_devices(machine: Machine, resource: str, text: str, node: int | None) -> Machine:
     flag = "--device"
-    try:
+    with blaming(lambda _: flag):
         check_resource(resource)
         count = values.integer(0, MAX_DEVICES).read(int(text) if text.isdecimal() and len(text) < 10 else text)
-    except FieldError as error:
-        raise InputError(error.message, flag) from None
     about = _nodes(machine, node, flag, [one.id for one in machine.numa_nodes if one.cpus])
     # Devices of the nodes in question make room; with every node in question, those without a node do, too.
     old = machine.devices.get(resource, ())

@@ -17,7 +17,7 @@ from numalign.model.cpuset import ids, union
 from numalign.model.document import Form, field, fixed, maybe, raw, read, record
 from numalign.model.document.values import amount, boolean, later, name
 from numalign.model.machine import Device, Machine, NodeObject, NUMANode, Unit
-from numalign.model.path import FieldError, Path, dotted, shown, unfit
+from numalign.model.path import FieldError, Path, blaming, dotted, shown, unfit
 from numalign.sources.machine import bundled
 from numalign.sources.machine.devices import DEVICES, LINKS, PREFERRED, UNNAMED, UNSAID, Link
 from numalign.sources.machine.sections import HARDWARE, NODE, SUGGESTS, VERSION
@@ -70,12 +70,10 @@ def machine_from_scenario(
     Raises:
         InputError: it is no machine; `where` is the field's path.
     """
-    try:
+    with blaming():
         found = read(SCENARIO_MACHINE, machine, ("machine",))
         there = on_their_nodes(read(DEVICES, devices or {}, ("devices",)), found.numa_nodes)
         sets = read(PREFERRED, preferred or {}, ("preferredAllocation",))
-    except FieldError as error:
-        raise InputError(error.message, dotted(error.path)) from None
     found = found._replace(name="scenario", devices=there, preferred_allocation=sets)
     for finding in machine_checks.errors(found):
         path = finding.path if finding.path[0] == "devices" else ("machine", *finding.path)
@@ -95,12 +93,10 @@ def from_data(data: object, name: str, where: Callable[[Path], str] = dotted) ->
         InputError: it is no machine, or one that cannot be.
     """
     _check_kind(data, where)
-    try:
+    with blaming(where):
         machine = MACHINE.read(data)
         if not machine.name:
             machine = machine._replace(name=read(_NAME, name, ("name",)))
-    except FieldError as error:
-        raise InputError(error.message, where(error.path)) from None
     for finding in machine_checks.errors(machine):
         raise InputError(finding.message, where(finding.path))
     odd = machine_checks.warnings(machine)
@@ -347,10 +343,8 @@ def _load_short(spec: str) -> LoadedMachine:
         keys = ".".join(str(part) for part in (path[1:] if path[:1] == ("regular",) else path))
         return f"--machine: {keys}" if keys else "--machine"
 
-    try:
+    with blaming(where):
         data = {"regular": parse_short(spec)}
-    except FieldError as error:
-        raise InputError(error.message, where(error.path)) from None
     machine, warnings = from_data(data, "short", where)
     nodes, cpus = len(machine.numa_nodes), machine.cpus.bit_count()
     name = f"{nodes}-node{'s' * (nodes != 1)}-{cpus}-cpu{'s' * (cpus != 1)}"

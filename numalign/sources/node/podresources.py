@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from numalign.errors import InputError
 from numalign.model.document import Form, as_dict, maybe, read, record
 from numalign.model.document.values import list_of
-from numalign.model.path import FieldError, dotted, unfit
+from numalign.model.path import blaming, dotted, unfit
 from numalign.results.node import ClaimStatus
 from numalign.sources.text.json import read_json
 from numalign.values import NamedTuple
@@ -127,13 +127,11 @@ def answer_of(data: object, where: str) -> PodResources:
     fields = spelt if isinstance(spelt, dict) else {"pod_resources": spelt}
     inner = fields.get("allocatable_resources", fields.get("allocatable"))
     allocatable = inner if isinstance(inner, dict) else fields if {"cpu_ids", "devices"} & fields.keys() else None
-    try:
+    with blaming(lambda path: f"{where}: {dotted(path)}"):
         return PodResources(
             read(_PODS, fields["pod_resources"] or [], ("pod_resources",)) if "pod_resources" in fields else None,
             None if allocatable is None else _ALLOCATABLE.read(allocatable),
         )
-    except FieldError as error:
-        raise InputError(error.message, f"{where}: {dotted(error.path)}") from None
 
 
 _FIELDS: Final = """

@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from numalign.errors import InputError
 from numalign.model.document import Data, Form, anything, as_dict, choice, field, fixed, maybe, read, record
 from numalign.model.document.values import boolean, integer, list_of, map_of, text, turned
-from numalign.model.path import FieldError, dotted
+from numalign.model.path import FieldError, blaming, dotted
 from numalign.sources.text.yaml import Document, load_file
 from numalign.values import NamedTuple
 
@@ -76,10 +75,8 @@ def read_suite(path: str) -> tuple[Case, ...]:
     documents = load_file(path)
     cases = []
     for document in documents:
-        try:
+        with blaming(document.where):
             cases += _cases(document, os.path.dirname(path))
-        except FieldError as error:
-            raise InputError(error.message, document.where(error.path)) from None
     return tuple(cases)
 
 

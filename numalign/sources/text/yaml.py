@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from numalign.errors import InputError, Notice
-from numalign.model.path import FieldError, child, dotted
+from numalign.model.path import blaming, child, dotted
 from numalign.sources.text import MAX_DEPTH, Found
 from numalign.store.reading import reading
 
@@ -123,10 +123,8 @@ class Document(Place):
         Raises:
             InputError: a field is wrong; with its line.
         """
-        try:
+        with blaming(self.where):
             return form.read(self.data)
-        except FieldError as error:
-            raise self.error(error.message, error.path) from None
 
     @property
     def place(self) -> Place:
