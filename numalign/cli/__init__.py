@@ -96,12 +96,8 @@ def _run(arguments: list[str], root: click.Group = group, name: str = "numalign"
     except StartError as error:
         text = str(error)
         say(text if text.startswith("the kubelet would ") else f"the kubelet would not start: {text}")
-        other = (
-            ()
-            if error.where
-            else ("fix: for a configuration that starts, run numalign config check with the same flags",)
-        )
-        for note in getattr(error, "__notes__", other):
+        fix = "fix: for a configuration that starts, run numalign config check with the same flags"
+        for note in getattr(error, "__notes__", () if error.where else (fix,)):
             say(note, "")
         _answer(arguments, error)
         return error.exit_status

@@ -64,9 +64,8 @@ class AroundPod:
         settings = [] if config is None else ["--kubelet-config", write_file(self.folder, "configz.json", config)]
         beside = self._beside()
         if machine is None or config is None:
-            missing = "the node has no NodeResourceTopology object"
             words = ("get", "noderesourcetopologies", self.node, "-o", "json")
-            self._nrt = self.kubectl.try_get(missing, *words)
+            self._nrt = self.kubectl.try_get("the node has no NodeResourceTopology object", *words)
         if machine is None and self._nrt is None:
             raise InputError("its hardware is unknown; fix: add --machine", f"node {self.node}")
         hardware = ["--machine", machine or _machine_file(self.folder, self.node, self._nrt or "")]
@@ -76,9 +75,8 @@ class AroundPod:
 
     def _release(self) -> list[str]:
         """Name the node's own kubelet."""
-        text = self.kubectl.try_get(
-            "the release of the kubelet is not readable", "get", "node", self.node, "-o", "json"
-        )
+        words = ("get", "node", self.node, "-o", "json")
+        text = self.kubectl.try_get("the release of the kubelet is not readable", *words)
         version = inside(inside(_parsed(text), "status"), "nodeInfo").get("kubeletVersion")
         if not isinstance(version, str):
             self.unknown.append(f"release of the kubelet of {self.node}")

@@ -52,20 +52,11 @@ CLUSTER_OPTIONS: tuple[Decorator, ...] = (
 )
 
 
-def cluster_request(kwargs: dict[str, object]) -> ClusterRequest | None:
+def cluster_request(given: Given) -> ClusterRequest | None:
     """Take the flags of `CLUSTER_OPTIONS` out of a command's arguments; None: no cluster is named."""
-    cluster, state, machines, configs, outside = (
-        kwargs.pop(name) for name in ("cluster", "state", "machine_of", "kubelet_config_of", "allow_outside")
-    )
-    if not cluster and state is None:
-        return None
-    return ClusterRequest(
-        cluster if isinstance(cluster, tuple) else (),
-        state if isinstance(state, str) else None,
-        machines if isinstance(machines, tuple) else (),
-        configs if isinstance(configs, tuple) else (),
-        allow_outside=outside is True,
-    )
+    names = ("cluster", "state", "machine_of", "kubelet_config_of", "allow_outside")
+    cluster, state, *others = (given.pop(name) for name in names)
+    return ClusterRequest(cluster, state, *others) if cluster or state is not None else None
 
 
 def with_kubelet(request: ClusterRequest, kubelet: KubeletRequest) -> ClusterRequest:

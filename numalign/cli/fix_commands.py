@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -62,9 +62,15 @@ def _flags(change: WayOut) -> list[tuple[str, str]]:
     """List what a change adds to the command, as (flag, value) pairs."""
     flags: list[tuple[str, str]] = [("machine", change.machine)] if change.machine else []
     flags += [(SHORT_FLAGS.get(name, name), text) for name, text in change.flags.items()]
-    flags += [*change.hardware, *(("without", one.name) for one in (*change.pods, *change.kept_out))]
-    amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
-    return flags + [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
+    return [*flags, *_less(change)]
+
+
+def _less(change: WayOut) -> Iterator[tuple[str, str]]:
+    """Yield what is neither a machine nor a setting: hardware, pods that go, requests."""
+    yield from change.hardware
+    yield from (("without", one.name) for one in (*change.pods, *change.kept_out))
+    for (container, resource), nano in change.amounts.items():
+        yield "set", f"{container}:{resource}={quantity_text(nano)}"
 
 
 def _differs(change: WayOut, asked: Asked) -> str:
@@ -86,13 +92,11 @@ def _command(change: WayOut, pod: str, asked: Asked) -> str:
     why = asking_why()
     if why is not None and not why.kept:
         return why.again(_flags(change))
-    amounts = {f"{container}:{resource}": nano for (container, resource), nano in change.amounts.items()}
+    amounts = [f"{container}:{resource}" for container, resource in change.amounts]
     more = [*_place(asked), *asked.what_if.flags(but=amounts)]
     if asked.several and asked.what_if.pod is None:
         more.append(("pod", pod))
-    more += change.hardware
-    more += [("without", one.name) for one in (*change.pods, *change.kept_out)]
-    more += [("set", f"{key}={quantity_text(nano)}") for key, nano in amounts.items()]
+    more += _less(change)
     here = (change.machine,) if change.machine else asked.machines[:1]
     return _command_line("explain", asked.pods, here, asked.kubelet, settings=change.flags, more=more)
 

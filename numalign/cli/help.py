@@ -39,37 +39,15 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """Heading -> parameters, in the order of --help; `OTHER` has what is named nowhere."""
 
-RARE: Sequence[str] = (
-    *("instance_type", "pool", "max_pods", "recursive"),
-    *(
-        "devices",
-        "hugepages",
-        "memory",
-        "nps",
-        "snc",
-        "ignore_checksums",
-        "config_dir",
-        "feature_gates",
-        "eviction_hard",
-    ),
-    *("system_reserved", "kube_reserved", "files", "topology_manager_policy_options", "cpu_manager_policy_options"),
-    *(
-        "node_name",
-        "reserved_cpus",
-        "reserved_memory",
-        "allow_outside",
-        "machine_of",
-        "kubelet_config_of",
-        "gang",
-        "started_pods",
-        "static",
-        "started",
-    ),
-    *("allow_missing", "without", "address", "where", "columns", "replicaset_backoff", "retry_on_resync", "host_root"),
-    *("pid", "every", "only_exclusive", "prefix", "insecure_listen", "slices", "alternatives", "only", "jobs"),
-    *("memory_manager_policy", "cpu_manager_policy", "placement", "fingerprint", "like", "topology_manager_scope"),
-    *("beside", "topology_manager_policy", "replicas", "state", "client_names", "client_ca", "tls_key", "tls_cert"),
-)
+RARE: Sequence[str] = """
+    instance_type pool max_pods recursive devices hugepages memory nps snc ignore_checksums config_dir feature_gates
+    eviction_hard system_reserved kube_reserved files topology_manager_policy_options cpu_manager_policy_options
+    node_name reserved_cpus reserved_memory allow_outside machine_of kubelet_config_of gang started_pods static
+    started allow_missing without address where columns replicaset_backoff retry_on_resync host_root pid every
+    only_exclusive prefix insecure_listen slices alternatives only jobs memory_manager_policy cpu_manager_policy
+    placement fingerprint like topology_manager_scope beside topology_manager_policy replicas state client_names
+    client_ca tls_key tls_cert
+    """.split()  # noqa: SIM905 (one a line would be a page)
 """Parameters that --help leaves out until `MOST` remain, in this order."""
 
 

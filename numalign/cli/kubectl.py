@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final, NoReturn
 
 import click
@@ -75,15 +75,8 @@ def _asking(function: click.Command) -> click.Command:
     return function
 
 
-def _kubectl(context: str | None, kubeconfig: str | None, verbose: bool) -> Kubectl:
-    flags = ([f"--context={context}"] if context else []) + ([f"--kubeconfig={kubeconfig}"] if kubeconfig else [])
-    return Kubectl(tuple(flags), verbose)
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    with tempfile.TemporaryDirectory(prefix="kubectl-numalign-") as name:
-        yield name
+def _folder() -> AbstractContextManager[str]:
+    return tempfile.TemporaryDirectory(prefix="kubectl-numalign-")
 
 
 _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": True}
@@ -124,7 +117,7 @@ def _why(
       kubectl numalign why web-0 -n shop --machine hgx-h100
       kubectl numalign why web-0 --keep web-0-files
     """
-    kubectl = _kubectl(context, kubeconfig, verbose)
+    kubectl = Kubectl(context, kubeconfig, verbose)
     words = ["get", "pod", pod, *(["-n", namespace] if namespace else [])]
     found = kubectl.object(*words)
     where = node_of(found, pod)
@@ -177,7 +170,7 @@ def _over_cluster(command: str) -> click.Command:
     )
     @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="POD… [FLAGS]…")
     def over(words: tuple[str, ...], context: str | None, kubeconfig: str | None, verbose: bool) -> int:
-        with _dump(_kubectl(context, kubeconfig, verbose)) as path:
+        with _dump(Kubectl(context, kubeconfig, verbose)) as path:
             return _inner([command, *words, "--cluster", path])
 
     return over
@@ -197,7 +190,7 @@ def _nodes(context: str | None, kubeconfig: str | None, verbose: bool) -> ExitSt
     from numalign.tasks.cluster import ClusterRequest, load_cluster
     from numalign.tasks.nodes import list_nodes
 
-    with _dump(_kubectl(context, kubeconfig, verbose)) as path:
+    with _dump(Kubectl(context, kubeconfig, verbose)) as path:
         show(nodes_document(list_nodes(load_cluster(ClusterRequest((path,))).fleet)))
     return ExitStatus.DONE
 

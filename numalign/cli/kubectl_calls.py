@@ -18,9 +18,9 @@ TIMEOUT_SECONDS: Final = 120
 class Kubectl:
     """Calls kubectl, and shows each call if asked to."""
 
-    def __init__(self, flags: tuple[str, ...], verbose: bool) -> None:
-        """Remember the flags that go with every call: --context, --kubeconfig."""
-        self._flags = flags
+    def __init__(self, context: str | None, kubeconfig: str | None, verbose: bool) -> None:
+        """Remember the flags that go with every call."""
+        self._flags = [f"--context={context}"] * bool(context) + [f"--kubeconfig={kubeconfig}"] * bool(kubeconfig)
         self._verbose = verbose
 
     def get(self, *words: str) -> str:

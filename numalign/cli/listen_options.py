@@ -35,13 +35,8 @@ def security_options(function: Command) -> Command:
     """Add the flags; the command gets them as one argument, `security`."""
 
     def gather(given: Given) -> None:
-        given["security"] = Security(
-            given.pop("tls_cert"),
-            given.pop("tls_key"),
-            given.pop("client_ca"),
-            given.pop("client_names"),
-            given.pop("insecure_listen"),
-        )
+        names = ("tls_cert", "tls_key", "client_ca", "client_names", "insecure_listen")
+        given["security"] = Security(*(given.pop(name) for name in names))
 
     return with_options(function, _SECURITY, gather)
 

@@ -113,28 +113,25 @@ def machine_option(
 
     def gather(given: Given) -> None:
         asked = {name: given.pop(name) for name in ("devices", "hugepages", "memory", "nps", "snc")}
-        names = given["machine"]
-        if not multiple:
-            given["machine"] = _machine_name(names[0], None, names[1:]) if names[1:] else names[0] if names else None
-        if all(value in (None, ()) for value in asked.values()):
-            return
-        if not given["machine"]:
-            raise click.UsageError(
-                "--device, --hugepages, --memory-per-numa-node, --nps and --snc require --machine; fix: add --machine"
-            )
-        from numalign.sources.machine.changes import Changes
+        names, changes = given["machine"], None
+        if any(value not in (None, ()) for value in asked.values()):
+            if not names:
+                flags = "--device, --hugepages, --memory-per-numa-node, --nps and --snc"
+                raise click.UsageError(f"{flags} require --machine; fix: add --machine")
+            from numalign.sources.machine.changes import Changes
 
-        changes = Changes(**asked)
-        given["machine"] = (
-            tuple(_machine_name(name, changes, ()) for name in names)
-            if multiple
-            else _machine_name(names[0], changes, names[1:])
-        )
+            changes = Changes(**asked)
+        if multiple:
+            given["machine"] = tuple(_machine_name(name, changes, ()) for name in names)
+        else:
+            given["machine"] = _machine_name(names[0], changes, names[1:]) if names else None
 
     return lambda function: with_options(function, (named, *_CHANGES), gather)
 
 
-def _machine_name(name: str, changes: Changes | None, beside: tuple[str, ...]) -> MachineName:
+def _machine_name(name: str, changes: Changes | None, beside: tuple[str, ...]) -> str:
+    if changes is None and not beside:
+        return name
     result = MachineName(name)
     result.changes, result.beside = changes, beside
     return result

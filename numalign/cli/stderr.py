@@ -13,6 +13,7 @@ import click
 from numalign.errors import InputError, Notice, parted
 from numalign.exit_status import ExitStatus
 from numalign.render.escape import guarded, printable
+from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.notices import Level
@@ -86,11 +87,9 @@ def tell(notices: Iterable[Notice]) -> None:
     from numalign.notices import level, with_fix
 
     hidden = _hidden()
-    about: dict[tuple[Level, str], list[str]] = {}
-    for notice in notices:
-        weight = level(notice.code)
-        if weight not in hidden:
-            about.setdefault((weight, with_fix(notice).message), []).append(notice.path)
+    about = grouped(
+        ((weight, with_fix(one).message), one.path) for one in notices if (weight := level(one.code)) not in hidden
+    )
     for (weight, message), paths in about.items():
         where = _places(list(dict.fromkeys(path for path in paths if path)), f"{weight}: : {parted(message)[0]}")
         say(f"{where}: {message}" if where else message, f"{weight}: ")

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import click
 
-from numalign.cli.stderr import OutputError
-from numalign.errors import NumalignError
+from numalign.cli.stderr import OutputError, tell
+from numalign.errors import Notice, NumalignError
 from numalign.render.escape import guarded, in_json, lines, printable
 from numalign.values import NamedTuple
 
@@ -108,6 +108,15 @@ def show(view: View[Answer], answer: Answer, output: Output) -> None:
         click.echo(made, nl=False)
     else:
         documents.show(made)
+
+
+def tell_and_show(
+    view: View[Answer], answer: Answer, output: Output, notices: Iterable[Notice], *, quiet: bool
+) -> None:
+    """Tell what is to be known beside an answer, and print the answer, if it is wanted."""
+    tell(notices)
+    if not quiet:
+        show(view, answer, output)
 
 
 def faces_of(view: View[Answer], output: Output) -> tuple[Face, ...]:

@@ -11,8 +11,8 @@ from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_
 from numalign.cli.flags import Command, Decorator, Given, flag, with_options
 from numalign.cli.options import kubelet_options, machine_option, node_options, output_option, quiet_option
 from numalign.cli.pod_options import MAX_JOBS
-from numalign.cli.stderr import report, tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.stderr import report
+from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.model.pod import Pod
@@ -124,9 +124,7 @@ def command(
     shapes = ["-".join(filter(None, (source.owner, source.template.role))) for source in up.sources]
     result = capacity(loaded.fleet, _probes(up.tried, shapes, mix), right_size=right_size, jobs=jobs)
     notices = (*loaded.notices, *up.notices, *result.notices)
-    tell(notices)
-    if not quiet:
-        show(VIEW, Shown(result, loaded, notices), output)
+    tell_and_show(VIEW, Shown(result, loaded, notices), output, notices, quiet=quiet)
     return report(up.broken, ExitStatus.DONE if result.fits else ExitStatus.NO)
 
 

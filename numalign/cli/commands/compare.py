@@ -23,8 +23,8 @@ from numalign.cli.options import (
     slices_option,
 )
 from numalign.cli.pod_options import pods_arguments
-from numalign.cli.stderr import but_claims, report, tell
-from numalign.cli.view import Output, View, faces_of, late_imports, show
+from numalign.cli.stderr import but_claims, report
+from numalign.cli.view import Output, View, faces_of, late_imports, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import CompareResult, Scene
@@ -168,9 +168,7 @@ def command(
         up = up._replace(notices=tuple(but_claims(up.notices, slices)))
         result = _with_claims(result, up, objects, request)
     shown = Shown(result, settings, up, pods, here.there)
-    tell(shown.notices)
-    if not quiet:
-        show(VIEW, shown, output)
+    tell_and_show(VIEW, shown, output, shown.notices, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from numalign.cli.stderr import Progress, say, tell
-from numalign.cli.view import Face, Output, View, command_line, faces_of, late_imports, show
+from numalign.cli.stderr import Progress, say
+from numalign.cli.view import Face, Output, View, command_line, faces_of, late_imports, tell_and_show
 from numalign.errors import InputError, Notice
 from numalign.exit_status import ExitStatus
 from numalign.render.json import Data
@@ -142,9 +142,7 @@ def compare_fleet(
             done=lambda count: progress.show(f"{count} of {len(sources)} nodes", count / len(sources)),
         )
     shown = Shown([one.answer for one in answers if one.answer is not None], questions[0].upgrades)
-    tell(shown.notices)
-    if not quiet:
-        show(VIEW, shown, output)
+    tell_and_show(VIEW, shown, output, shown.notices, quiet=quiet)
     return _status(sources, answers, "all" if shown.upgrades else need)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.cli.stderr import report, tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.stderr import report
+from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import Scene, UpgradeResult
 from numalign.sources.machine.file import machines_of
@@ -87,7 +87,5 @@ def compare_releases(
         for on in nodes
     ]
     shown = Shown(results, nodes, up, pods.started)
-    tell(shown.notices)
-    if not quiet:
-        show(VIEW, shown, output)
+    tell_and_show(VIEW, shown, output, shown.notices, quiet=quiet)
     return report(up.broken, ExitStatus.NO if any(result.worse for result in results) else ExitStatus.DONE)

@@ -11,7 +11,7 @@ from numalign.analysis.config.systems import FORMATS
 from numalign.cli.flags import flag
 from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
 from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, faces_of, late_imports, show
+from numalign.cli.view import Output, View, faces_of, late_imports, show, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.tasks.config import before_upgrade, check_config, suggest_config
@@ -147,7 +147,5 @@ def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet:
     if system is not None and suggestion.left_out:
         text = f"{system.name} has no such setting, so it is left out"
         notices = (*notices, Notice("setting-not-taken", text, ", ".join(suggestion.left_out)))
-    tell(notices)
-    if not quiet:
-        show(SUGGEST_VIEW, Suggested(suggestion, found), output)
+    tell_and_show(SUGGEST_VIEW, Suggested(suggestion, found), output, notices, quiet=quiet)
     return ExitStatus.DONE

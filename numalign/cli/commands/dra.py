@@ -8,8 +8,7 @@ import click
 
 from numalign.cli.flags import OwnFlag, flag
 from numalign.cli.options import machine_option, output_option, quiet_option, slices_option
-from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.dra.features import RELEASES
 from numalign.dra.publish.cpus import GroupBy
 from numalign.errors import InputError, Notice
@@ -82,9 +81,7 @@ def check_command(
             "no devices given; fix: add --slices DUMP (numalign dra slices writes one for a machine)"
         )
     result = dra_check.check_claims(dra_check.DraRequest(names, slices, nodes, release, gates))
-    tell(result.notices)
-    if not quiet:
-        show(VIEW, result, output)
+    tell_and_show(VIEW, result, output, result.notices, quiet=quiet)
     return ExitStatus.DONE if all(one.fits for one in result.checks) else ExitStatus.NO
 
 
@@ -130,9 +127,7 @@ def slices(
     options = publish.Options(node_name, cpus_by, _cpus(reserved_cpus), standard_numa)
     result = dra_slices.slices(found, [text for part in like for text in part.split(",") if text], options)
     unknown = [Notice("no-driver", "no known driver publishes this resource", name) for name in result.passed_over]
-    tell((*notices, *unknown))
-    if not quiet:
-        show(SLICES_VIEW, result, output)
+    tell_and_show(SLICES_VIEW, result, output, (*notices, *unknown), quiet=quiet)
     return ExitStatus.DONE
 
 

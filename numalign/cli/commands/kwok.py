@@ -6,8 +6,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options
 from numalign.cli.options import output_option, quiet_option
-from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.exit_status import ExitStatus
 from numalign.results.cluster import KwokExport
 from numalign.tasks.cluster import ClusterRequest, load_cluster
@@ -49,7 +48,5 @@ def export_command(request: ClusterRequest, output: Output, quiet: bool) -> Exit
     """
     loaded = load_cluster(request)
     export = task.export_nodes(loaded.fleet)
-    tell(loaded.notices)
-    if not quiet:
-        show(VIEW, export, output)
+    tell_and_show(VIEW, export, output, loaded.notices, quiet=quiet)
     return ExitStatus.DONE

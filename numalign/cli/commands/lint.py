@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.flags import OwnFlag, complete_files, flag
 from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, slices_option
-from numalign.cli.stderr import report, tell
-from numalign.cli.view import Output, View, answering, late_imports, show
+from numalign.cli.stderr import report
+from numalign.cli.view import Output, View, answering, late_imports, show, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.lint import LintResult
@@ -142,9 +142,7 @@ def command(
         result, written = _against(baseline, result, names, write)
         notices = (*(on.notices if on else _unused(kubelet)), *_about_files(given, claims_alone=alone), *written)
         with answering(changed):
-            tell(notices)
-            if not quiet:
-                show(VIEW, Shown(result, notices, fail_on), output)
+            tell_and_show(VIEW, Shown(result, notices, fail_on), output, notices, quiet=quiet)
     bad = any(reaches(finding, fail_on) for one in result.pods for finding in one.findings)
     return report(broken, ExitStatus.NO if bad else ExitStatus.DONE)
 

@@ -14,8 +14,7 @@ from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
 from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
 from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
-from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, late_imports, show
+from numalign.cli.view import Output, View, late_imports, show, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.cluster import NRTCheckResult
@@ -150,9 +149,7 @@ def export_command(
             look, partial(_show_new, output, quiet) if execute is None else command_of(execute), interval
         )
     seen = look()
-    tell(seen.notices)
-    if not quiet:
-        show(EXPORT_VIEW, seen.objects, output)
+    tell_and_show(EXPORT_VIEW, seen.objects, output, seen.notices, quiet=quiet)
     return ExitStatus.DONE
 
 
@@ -185,7 +182,5 @@ def check_command(published: str, nodes: NodesRequest, like: Like, output: Outpu
     objects = load_published(published)
     loaded = load_nodes(nodes)
     result = check_nrts(objects, loaded.fleet, ExportOptions(like))
-    tell(loaded.notices)
-    if not quiet:
-        show(CHECK_VIEW, Checked(result, loaded.notices), output)
+    tell_and_show(CHECK_VIEW, Checked(result, loaded.notices), output, loaded.notices, quiet=quiet)
     return ExitStatus.DONE if result.true else ExitStatus.NO

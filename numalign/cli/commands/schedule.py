@@ -11,8 +11,8 @@ import click
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.flags import flag
 from numalign.cli.options import output_option, quiet_option, slices_option
-from numalign.cli.stderr import but_claims, counted, report, tell
-from numalign.cli.view import Output, View, answering, late_imports, show
+from numalign.cli.stderr import but_claims, counted, report
+from numalign.cli.view import Output, View, answering, late_imports, tell_and_show
 from numalign.dra.features import RELEASES
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -107,9 +107,7 @@ def command(
         notices = (*loaded.notices, *but_claims(up.notices, slices), *done.result.notices)
         notices += () if up.broken else changed.enter_context(writing(done.fleet))
         with answering(changed):
-            tell(notices)
-            if not quiet:
-                show(VIEW, Shown(done.result, loaded.fleet, loaded.origin, notices), output)
+            tell_and_show(VIEW, Shown(done.result, loaded.fleet, loaded.origin, notices), output, notices, quiet=quiet)
     return report(up.broken, ExitStatus.DONE if done.result.runs else ExitStatus.NO)
 
 

@@ -8,8 +8,7 @@ import click
 
 from numalign.cli.flags import flag
 from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
-from numalign.cli.stderr import tell
-from numalign.cli.view import Output, View, html_page, late_imports, show
+from numalign.cli.view import Output, View, html_page, late_imports, tell_and_show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
 from numalign.kubelet.start.restore import ROOT
@@ -75,7 +74,5 @@ def command(
             raise HostError("no kubelet on this host; fix: add --node SOURCE", ROOT)
         source = ROOT
     result = task.status(NodeRequest(source, node_name, beside), machine, kubelet)
-    tell(result.notices)
-    if not quiet:
-        show(VIEW, result, output)
+    tell_and_show(VIEW, result, output, result.notices, quiet=quiet)
     return ExitStatus.DONE if result.starts else ExitStatus.KUBELET_FAILS

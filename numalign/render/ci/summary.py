@@ -19,11 +19,9 @@ def summary(command: str, checks: Sequence[Check], document: Document) -> str:
     """Write a title with the count, a table of problems, and the document."""
     failed = sum(any(problem.fails for problem in check.problems) for check in checks)
     many = len(checks) != 1
-    verdict = (
-        f"{failed} of {len(checks)} fail{'s' * (failed == 1)}"
-        if failed
-        else f"{'all' * many} {len(checks)} pass{'es' * (not many)}"
-    )
+    verdict = f"{'all' * many} {len(checks)} pass{'es' * (not many)}"
+    if failed:
+        verdict = f"{failed} of {len(checks)} fail{'s' * (failed == 1)}"
     rows = [f"| {' | '.join(_cells(check, problem))} |" for check in checks for problem in check.problems]
     more = [f"\n{len(rows) - MAX_ROWS} more problems are not listed."] * (len(rows) > MAX_ROWS)
     table = ["", "| | what | where | why | fix |", "| --- | --- | --- | --- | --- |", *rows[:MAX_ROWS], *more] * bool(

@@ -133,15 +133,14 @@ def show(document: Document, stream: TextIO | None = None) -> None:
 def _changed(part: Block, change: Callable[[str], str]) -> Block:
     """Change all texts of a block."""
     if isinstance(part, Table):
-        rows = tuple(tuple(_with_text(cell, change(text_of(cell))) for cell in row) for row in part.rows)
+        rows = tuple(
+            tuple(Styled(change(cell.text), cell.style) if isinstance(cell, Styled) else change(cell) for cell in row)
+            for row in part.rows
+        )
         return part._replace(columns=tuple(map(change, part.columns)), rows=rows)
     if isinstance(part, Picture):
         return Picture(tuple(map(change, part.lines)))
     return part._replace(text=change(part.text))
-
-
-def _with_text(cell: Cell, text: str) -> Cell:
-    return cell._replace(text=text) if isinstance(cell, Styled) else text
 
 
 def plain(document: Document) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.releases.release import version_text
@@ -66,10 +67,12 @@ def admit_document(result: AdmitResult, origin: str, *, wide: bool = False) -> D
         from numalign.render.text.claimed import with_verdicts
 
         rows = with_verdicts(rows, pods, result.claims)
+    several = any(len(pod.containers) > 1 for pod in pods)  # a container needs its name only beside others
+    droppable = ("QOS", "HINT", *["CONTAINER"] * (not several))
     document: list[Block] = [
         *(Note(text, "dim") for text in header(result.setup, origin, result.reserved_cpus)),
         Paragraph(),
-        Table(COLUMNS, tuple(rows), droppable=() if wide else _droppable(pods)),
+        Table(COLUMNS, tuple(rows), droppable=() if wide else droppable),
     ]
     apart = list(reasons(pods))
     close = list(bus_lines(pods))
@@ -96,11 +99,6 @@ def gang_text(gang: Gang) -> str:
     return f"{gang.kind} {gang.name}: {gang.admitted} of {gang.wanted} fit" + (f" ({parts})" if parts else "")
 
 
-def _droppable(pods: Sequence[PodResult]) -> tuple[str, ...]:
-    """Name the columns that a narrow terminal can do without; a container needs its name only beside others."""
-    return ("QOS", "HINT") if any(len(pod.containers) > 1 for pod in pods) else ("QOS", "HINT", "CONTAINER")
-
-
 def summary(pods: Sequence[PodResult]) -> str:
     """Count the pods that are admitted, and of these those that are not aligned."""
     admitted = [pod for pod in pods if pod.admitted]
@@ -119,9 +117,15 @@ def machine_line(machine: Machine, origin: str) -> str:
     return f"{machine.name} ({origin}): {nodes} NUMA node{'s' * (nodes != 1)}, {cpus} CPUs"
 
 
+def setup_line(setup: Setup, origin: str, release: str = "") -> str:
+    """Name the machine, the kubelet and its base."""
+    release = release or head_text(setup.kubelet.version)
+    return f"{machine_line(setup.machine, origin)}; kubelet {release}, {setup.base} defaults"
+
+
 def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> tuple[str, ...]:
     """Name the machine on one line, the base and the settings in force on the next; then what is no kubelet's today."""
-    config, base = setup.config, "ideal defaults" if setup.base == "ideal" else "kubelet defaults"
+    config = setup.config
     settings = [
         f"{config.topology_manager_policy}, scope {config.topology_manager_scope}",
         f"CPU Manager {config.cpu_manager_policy}",
@@ -130,7 +134,7 @@ def header(setup: Setup, origin: str, reserved_cpus: int, release: str = "") -> 
     if reserved_cpus:
         settings.append(f"reserved CPUs {format_set(reserved_cpus)}")
     return (
-        f"{machine_line(setup.machine, origin)}; kubelet {release or head_text(setup.kubelet.version)}, {base}",
+        setup_line(setup, origin, release),
         ", ".join(settings),
         *labels(setup.kubelet),
     )
@@ -206,13 +210,11 @@ def _ids(ids: Sequence[str]) -> str:
 
 def memory_text(holding: Holding) -> str:
     """Write a container's pinned memory and huge pages with the nodes they come from."""
-    return (
-        ", ".join(
-            f"{bytes_text(block.size)}{'' if block.type == 'memory' else ' ' + block.type} on {nodes_text(block.mask)}"
-            for block in holding.memory
-        )
-        or NOTHING
+    blocks = (
+        f"{bytes_text(block.size)}{'' if block.type == 'memory' else ' ' + block.type} on {nodes_text(block.mask)}"
+        for block in holding.memory
     )
+    return ", ".join(blocks) or NOTHING
 
 
 def refusal_document(group: RefusedAlike) -> Document:
@@ -253,12 +255,4 @@ def admit_names(pods: Iterable[PodResult]) -> list[str]:
 
 def named(pods: Iterable[PodResult]) -> Callable[[PodResult], str]:
     """Say how pods are named: with their namespace as soon as there are two."""
-    return _full if len({pod.namespace for pod in pods}) > 1 else _short
-
-
-def _full(pod: PodResult) -> str:
-    return pod.full_name
-
-
-def _short(pod: PodResult) -> str:
-    return pod.name
+    return attrgetter("full_name" if len({pod.namespace for pod in pods}) > 1 else "name")

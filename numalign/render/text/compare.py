@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.releases.table import head_text
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
-from numalign.render.text.admit import hint_text, labels, machine_line, verdict_word
+from numalign.render.text.admit import hint_text, labels, setup_line, verdict_word
 from numalign.render.text.alignment import reasons as apart
 from numalign.render.text.amounts import amount_text, listed, nodes_text
 from numalign.render.text.words import why
@@ -140,9 +139,7 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
     found: dict[str, None] = {}
     for machine, origin in zip(result.machines, origins, strict=True):
         config = machine.rows[0].setup.config
-        base = "ideal defaults" if machine.setup.base == "ideal" else "kubelet defaults"
-        kubelet = f"kubelet {head_text(machine.setup.kubelet.version)}, {base}"
-        yield f"{machine_line(machine.setup.machine, origin)}; {kubelet}"
+        yield setup_line(machine.setup, origin)
         settings = [f"CPU Manager {config.cpu_manager_policy}", f"Memory Manager {config.memory_manager_policy}"]
         if config.reserved_system_cpus:
             settings.append(f"reserved CPUs {config.reserved_system_cpus}")

@@ -43,8 +43,10 @@ def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     if not result.deterministic:
         head.append("the scheduler tries pools and slices in random order: these devices are one possible answer")
     document: list[Block] = [Note(text, "dim") for text in head]
-    rows = tuple(row for check in result.checks for row in _rows(check, wide=wide))
-    document += [Paragraph(), Table(WIDE if wide else COLUMNS, rows)]
+    columns = WIDE if wide else COLUMNS
+    places = [WIDE.index(column) for column in columns]
+    rows = (row for check in result.checks for row in _rows(check))
+    document += [Paragraph(), Table(columns, tuple(tuple([row[place] for place in places]) for row in rows))]
     for check in result.checks:
         document += _absent(check)
         if check.ended is not None:
@@ -69,38 +71,22 @@ def _many(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def _rows(check: ClaimsCheck, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+def _rows(check: ClaimsCheck) -> Iterator[tuple[Cell, ...]]:
+    """Lay a check out under `WIDE`."""
     if check.absent:
-        yield _row(check.name, NOTHING, Styled("claim missing", "bad"), NOTHING, NOTHING, wide=wide)
+        yield check.name, NOTHING, Styled("claim missing", "bad"), *[NOTHING] * 7
     for node in check.nodes:
+        fits = check.name, node.node, Styled("fits", "good")
         if not node.fits:
-            yield _failed_row(check, node, wide=wide)
-            continue
-        for request, group in groupby(node.devices, key=lambda one: (one.claim, one.request)):
+            outcome, why = node.outcome, node.why
+            result = "gave up" if outcome.gave_up else "error" if outcome.error else "no"
+            asked = (why.claim, why.request) if why else (NOTHING, NOTHING)
+            yield *fits[:2], Styled(result, "bad"), *asked, *[NOTHING] * 5
+        elif not node.devices:
+            yield *fits, NOTHING, NOTHING, "allocated already", *[NOTHING] * 4
+        for request, group in groupby(node.devices if node.fits else (), key=lambda one: (one.claim, one.request)):
             got = list(group)
-            row = _row(check.name, node.node, Styled("fits", "good"), request[1], devices_text(got), wide=wide)
-            if wide:
-                row = (*row[:3], request[0], *row[4:6], numa_text(got), *_more(got, node))
-            else:
-                row = (*row[:5], numa_text(got))
-            yield row
-        if not node.devices:
-            yield _row(check.name, node.node, Styled("fits", "good"), NOTHING, "allocated already", wide=wide)
-
-
-def _row(name: str, node: str, result: Cell, request: str, devices: str, *, wide: bool) -> tuple[Cell, ...]:
-    if wide:
-        return (name, node, result, NOTHING, request, devices, NOTHING, NOTHING, NOTHING, NOTHING)
-    return (name, node, result, request, devices, NOTHING)
-
-
-def _failed_row(check: ClaimsCheck, node: NodeCheck, *, wide: bool) -> tuple[Cell, ...]:
-    outcome = node.outcome
-    result = "gave up" if outcome.gave_up else "error" if outcome.error else "no"
-    row = _row(
-        check.name, node.node, Styled(result, "bad"), node.why.request if node.why else NOTHING, NOTHING, wide=wide
-    )
-    return (*row[:3], node.why.claim, *row[4:]) if wide and node.why else row
+            yield *fits, *request, devices_text(got), numa_text(got), *_more(got, node)
 
 
 def _more(got: Sequence[DeviceGot], node: NodeCheck) -> tuple[str, str, str]:

@@ -240,11 +240,8 @@ def could_use(table: Matrix, row: Row) -> str:
         return " or ".join([one, *_wholes(table, row)])
     if not row.possible:
         return "nothing"
-    return (
-        "no single NUMA node"
-        if table.policy == "single-numa-node" or row.width < 2
-        else f"{nodes_count(row.width)} together"
-    )
+    one_node = table.policy == "single-numa-node" or row.width < 2
+    return "no single NUMA node" if one_node else f"{nodes_count(row.width)} together"
 
 
 def _wholes(table: Matrix, row: Row) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.analysis.verify.compare import VERDICTS, pages
@@ -56,11 +56,8 @@ def verify_document(result: VerifyResult, *, wide: bool = False) -> Document:
     found = dict.fromkeys(finding.code for one in shown for finding in one.findings)
     parts += [Paragraph(f"fix: {text}", 2) for text in dict.fromkeys(_FIXES[one] for one in found if one in _FIXES)]
     if result.ended:
-        text = (
-            "init containers have ended; their pods keep"
-            if result.ended > 1
-            else "init container has ended; its pod keeps"
-        )
+        one = "init container has ended; its pod keeps"
+        text = one if result.ended == 1 else "init containers have ended; their pods keep"
         parts.append(Note(f"{result.ended} {text} the CPUs.", "dim"))
     if result.host_allowed:
         parts += [
@@ -88,10 +85,13 @@ def _row(one: Judged) -> tuple[Cell, ...]:
 
 def memory_text(one: Judged) -> str:
     """Write where a container's own memory is: `2Gi NUMA 0, 64Mi NUMA 1`."""
-    used = pages(one.group) if one.group else None
+    return _memory(pages(one.group) if one.group else None, "?", "-")
+
+
+def _memory(used: Mapping[int, int] | None, unread: str, nothing: str) -> str:
     if used is None:
-        return "?"
-    return ", ".join(f"{bytes_text(size)} NUMA {node}" for node, size in sorted(used.items()) if size) or "-"
+        return unread
+    return ", ".join(f"{bytes_text(size)} NUMA {node}" for node, size in sorted(used.items()) if size) or nothing
 
 
 def _details(one: Judged) -> Iterable[Block]:
@@ -103,12 +103,7 @@ def _details(one: Judged) -> Iterable[Block]:
 
 def process_document(result: ProcessResult) -> Document:
     """Show one process."""
-    used = result.pages
-    memory = (
-        "not readable"
-        if used is None
-        else ", ".join(f"{bytes_text(size)} NUMA {node}" for node, size in sorted(used.items()) if size) or "none"
-    )
+    memory = _memory(result.pages, "not readable", "none")
     lines: list[Block] = [
         Note(f"process {result.pid} on {result.machine}", "dim"),
         Note(f"{result.verdict}: {result.reason}", STYLES.get(result.verdict, "bold")),
