@@ -126,16 +126,10 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield from items
         return
-    line, last = "", monotonic()
-    try:
+    with Progress() as progress:
         for number, item in enumerate(items, start=1):
             yield item
-            if monotonic() - last > SECONDS_OF_PATIENCE:
-                line, last = f"{number} {what} …", monotonic()
-                write(f"\r{line}")
-    finally:
-        if line:
-            write(f"\r{' ' * len(line)}\r")
+            progress.show_line(f"{number} {what} …")
 
 
 class Progress:
@@ -155,8 +149,11 @@ class Progress:
 
     def show(self, what: str, share: float) -> None:
         """Say what is under way and how much of it is done, from 0 to 1."""
+        self.show_line(f"{what}: {100 * share:.0f} % …")
+
+    def show_line(self, line: str) -> None:
+        """Say how far it is, once a moment."""
         if self._seen and monotonic() - self._last > SECONDS_OF_PATIENCE:
-            line = f"{what}: {100 * share:.0f} % …"
             write(f"\r{line.ljust(self._shown)}")
             self._last, self._shown = monotonic(), len(line)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from textwrap import TextWrapper
 from typing import Final
 
 GAP: Final = 2
@@ -133,18 +134,10 @@ def wrapped(text: str, width: int, *, title: bool = False) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
-def hung(text: str, width: int, hang: int = 2) -> Iterator[str]:
+def hung(text: str, width: int, hang: int = 2) -> list[str]:
     """Break a line of prose at words; what follows hangs some blanks below where the first line begins."""
-    indent = len(text) - len(text.lstrip())
     if len(text) <= width:
-        yield text
-        return
-    margin = " " * (indent + hang)
-    line = " " * indent
-    for word in text.split():
-        if line.strip() and len(line) + len(word) + 1 > width:
-            yield line
-            line = margin + word
-        else:
-            line += word if not line.strip() else f" {word}"
-    yield line
+        return [text]
+    indent = len(text) - len(text.lstrip())
+    writer = TextWrapper(width, " " * indent, " " * (indent + hang), break_long_words=False, break_on_hyphens=False)
+    return writer.wrap(" ".join(text.split())) or [" " * indent]

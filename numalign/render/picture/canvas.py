@@ -100,6 +100,15 @@ class Canvas:
         self._parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight}{extra}>{_escape(text)}</text>')
         self.bottom = max(self.bottom, y + size * 0.25)
 
+    def paragraph(
+        self, x: float, y: float, text: str, width: float, size: float, step: float, *, bold: bool = False
+    ) -> float:
+        """Write a text in lines of a width, one a `step` below the other; returns where one more would stand."""
+        for line in wrap(text, width, size):
+            self.text(x, y, line, size, bold=bold)
+            y += step
+        return y
+
     def path(self, points: Sequence[tuple[float, float]], look: str) -> None:
         """Draw a line with corners."""
         self._parts.append(f'<polyline points="{" ".join(f"{x:g},{y:g}" for x, y in points)}" fill="none" {look}/>')

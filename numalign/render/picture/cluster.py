@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from numalign.render.picture.canvas import Canvas, Picture, shorten, text_width, wrap
+from numalign.render.picture.canvas import Canvas, Picture, shorten, text_width
 from numalign.render.text.capacity import alignment_text
 
 if TYPE_CHECKING:
@@ -55,10 +55,8 @@ def colour(zone: ZoneRoom) -> str:
 def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> float:
     """Draw one map; returns where it ends."""
     fits = alignment_text(shape.now, shape.aligned, shape.nothing)
-    for line in wrap(f"{shape.name} on {origin}: fits now: {fits}", WIDTH - 2 * MARGIN, 16):
-        canvas.text(MARGIN, top + 14, line, 16, bold=True)
-        top += 22
-    y = _legend(canvas, top + 6)
+    title = f"{shape.name} on {origin}: fits now: {fits}"
+    y = _legend(canvas, canvas.paragraph(MARGIN, top + 14, title, WIDTH - 2 * MARGIN, 16, 22, bold=True) - 8)
     if len(shape.nodes) <= MAX_NODES_NAMED:
         return _named(canvas, shape.nodes, y)
     return _dense(canvas, shape.nodes, y)

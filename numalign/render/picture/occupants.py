@@ -152,10 +152,8 @@ def _between(canvas: Canvas, lines: Sequence[str], state: State, top: float) -> 
 
 def _not_started(canvas: Canvas, scene: Scene, top: float) -> float:
     canvas.text(MARGIN, top + 34, scene.title, 18, bold=True)
-    for text in wrap(f"the kubelet would not start: {scene.error}", WIDTH - 2 * MARGIN, 13):
-        canvas.text(MARGIN, top + 58, text, 13)
-        top += 18
-    return top + 66
+    said = f"the kubelet would not start: {scene.error}"
+    return canvas.paragraph(MARGIN, top + 58, said, WIDTH - 2 * MARGIN, 13, 18) + 8
 
 
 def _holders(scene: Scene) -> Iterator[Occupant]:
@@ -216,22 +214,17 @@ class _Drawn:
             self.canvas.text(MARGIN, top + 30, title[:90], 18, bold=True)
             top += 30
         draw_sign(self.canvas, self.said.state, MARGIN, top + 14, 32)
-        for line in wrap(self.said.verdict, WIDTH - 2 * MARGIN - 46, 24):
-            self.canvas.text(MARGIN + 46, top + 38, line, 24, bold=True)
-            top += 30
-        top += 20
+        y = self.canvas.paragraph(MARGIN + 46, top + 38, self.said.verdict, WIDTH - 2 * MARGIN - 46, 24, 30, bold=True)
+        y -= 2
         for text in self.said.why:
-            for line in wrap(text, WIDTH - 2 * MARGIN, 15):
-                self.canvas.text(MARGIN, top + 16, line, 15)
-                top += 20
+            y = self.canvas.paragraph(MARGIN, y, text, WIDTH - 2 * MARGIN, 15, 20)
         config = self.result.setup.config
         policy = f"policy {config.topology_manager_policy}, scope {config.topology_manager_scope}"
         managers = f"CPU Manager {config.cpu_manager_policy}, Memory Manager {config.memory_manager_policy}"
-        for line in wrap(f"{self.machine.name}: {policy}, {managers}", WIDTH - 2 * MARGIN, 13):
-            self.canvas.text(MARGIN, top + 18, line, 13)
-            top += 17
+        settings = f"{self.machine.name}: {policy}, {managers}"
+        y = self.canvas.paragraph(MARGIN, y + 2, settings, WIDTH - 2 * MARGIN, 13, 17)
         self.described += [self.said.verdict, *self.said.why]
-        return top + 16
+        return y - 2
 
     def _has_device(self, node: NUMANode) -> bool:
         return any(one[2] == node.id for one in self.rooms.devices)
@@ -250,10 +243,7 @@ class _Drawn:
         text = f"NUMA {numbers}: no CPUs, no memory, no devices ({len(nodes)} NUMA node{'s' * (len(nodes) > 1)})"
         lines = wrap(text, WIDTH - 2 * MARGIN - 24, 12)
         self.canvas.rect(MARGIN, top + 4, WIDTH - 2 * MARGIN, 12 + 16 * len(lines), BARE)
-        for line in lines:
-            self.canvas.text(MARGIN + 12, top + 22, line, 12)
-            top += 16
-        return top + 30
+        return self.canvas.paragraph(MARGIN + 12, top + 22, text, WIDTH - 2 * MARGIN - 24, 12, 16) + 8
 
     def _far(self) -> Iterator[Far]:
         """Find what is away from its container's CPUs: devices, memory, or CPUs beyond the fewest NUMA nodes."""
@@ -349,9 +339,8 @@ class _Drawn:
             said = f"{guest.name}: {_fared(guest)}"
             close = [bus_text(guest.result.neighbours)] if guest.result is not None and guest.result.neighbours else []
             for text in (said, *close):
-                for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
-                    self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=guest.state == "bad" and text is said)
-                    y += 18
+                bold = guest.state == "bad" and text is said
+                y = self.canvas.paragraph(MARGIN + 36, y + 15, text, WIDTH - 2 * MARGIN - 40, 13, 18, bold=bold) - 15
             y += 4
             self.described += [f"{said.removesuffix('.')}.", *(f"{text}." for text in close)]
         self.described += [f"{one.text}." for one in far]
@@ -363,10 +352,7 @@ class _Drawn:
         more = sum(map(len, [*rejected.values()][MAX_NAMED:]))
         for text in (*shown[:MAX_NAMED], *[f"{more} more pod{'s' * (more > 1)}: rejected"] * bool(more)):
             draw_sign(self.canvas, "rejected", MARGIN + 4, y + 2, 16)
-            for line in wrap(text, WIDTH - 2 * MARGIN - 40, 13):
-                self.canvas.text(MARGIN + 36, y + 15, line, 13, bold=True)
-                y += 18
-            y += 4
+            y = self.canvas.paragraph(MARGIN + 36, y + 15, text, WIDTH - 2 * MARGIN - 40, 13, 18, bold=True) - 11
             self.described.append(f"{text.removesuffix('.')}.")
         return y
 

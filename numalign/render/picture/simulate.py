@@ -7,6 +7,7 @@ of numalign.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Final
 from xml.sax import saxutils
 
@@ -82,12 +83,8 @@ def _label(text: str) -> str:
 
 def _round_up(value: float) -> float:
     """Return the next figure that is easy to read: 1, 2 or 5 with zeros, but at least 4."""
-    step = 1.0
-    while True:
-        for factor in (1, 2, 4, 5):
-            if value <= factor * step and factor * step >= 4:
-                return factor * step
-        step *= 10
+    figures = (factor * 10.0**power for power in count() for factor in (1, 2, 4, 5))
+    return next(figure for figure in figures if figure >= max(value, 4))
 
 
 _STYLE: Final = """

@@ -96,9 +96,14 @@ def amount_of(resource: str, amount: int, *, up: bool = False) -> str:
     return f"{amount_text(resource, amount, up=up)} {'of ' * is_bytes(resource)}{resource}"
 
 
+def many(count: int, noun: str) -> str:
+    """Write how many there are: `1 pod`, `2 pods`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def nodes_count(count: int) -> str:
     """Write how many NUMA nodes: `1 NUMA node`, `2 NUMA nodes`."""
-    return f"{count} NUMA node{'s' * (count != 1)}"
+    return many(count, "NUMA node")
 
 
 def named(resource: str) -> str:

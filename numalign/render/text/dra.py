@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from numalign.dra.allocator import MAX_WORK
 from numalign.model.words import few_of
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
+from numalign.render.text.amounts import many
 from numalign.values import grouped
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _GATES: Final[dict[Gate, tuple[str, str]]] = {
 def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     """Build the table, then a block for each way in which nodes fail."""
     features = result.features
-    of = f"{_many(result.nodes, 'node')}, {_many(result.slices, 'slice')}, {_many(result.devices, 'device')}"
+    of = f"{many(result.nodes, 'node')}, {many(result.slices, 'slice')}, {many(result.devices, 'device')}"
     head = [f"cluster: {of}; scheduler {features.release}, {features.copy} allocator"]
     if not result.deterministic:
         head.append("the scheduler tries pools and slices in random order: these devices are one possible answer")
@@ -65,10 +66,6 @@ def check_names(result: DraCheckResult) -> Iterator[str]:
     for check in result.checks:
         if check.fits:
             yield " ".join([check.full_name, *(node.node for node in check.nodes if node.fits)])
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def _rows(check: ClaimsCheck) -> Iterator[tuple[Cell, ...]]:
@@ -125,7 +122,7 @@ def _ended(check: ClaimsCheck, node: NodeCheck) -> str:
 def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
     first = nodes[0]
     names = ", ".join(node.node for node in nodes[:NODES_NAMED])
-    more = f" and {_many(len(nodes) - NODES_NAMED, 'more node')}" if len(nodes) > NODES_NAMED else ""
+    more = f" and {many(len(nodes) - NODES_NAMED, 'more node')}" if len(nodes) > NODES_NAMED else ""
     yield Title(f"{check.full_name} on {names}{more}:")
     if first.outcome.error:
         yield Note(first.outcome.error, "bad", 2)
@@ -148,7 +145,7 @@ def why_lines(why: Why) -> Iterator[Block]:
         return
     if why.wanted is not None:
         yield Paragraph(
-            f"request {why.request} of claim {why.claim} gets {why.found} of {_many(why.wanted, 'device')}", 2
+            f"request {why.request} of claim {why.claim} gets {why.found} of {many(why.wanted, 'device')}", 2
         )
     elif why.gates:
         yield Paragraph(f"request {why.request} of claim {why.claim} requests all devices, and some are not free", 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numalign.model.hardware import NOTHING_KNOWN, Hardware, PCIFunction
 from numalign.model.machine import Machine
-from numalign.render.text.amounts import bytes_text
+from numalign.render.text.amounts import bytes_text, many
 
 if TYPE_CHECKING:
     from numalign.analysis.closeness import Closeness, Neighbours
@@ -39,10 +39,10 @@ def machine_line(machine: Machine, hardware: Hardware) -> str:
     """Say in one line how big a machine is."""
     threads = {core.bit_count() for core in machine.cores}
     parts = [
-        _count(len(machine.sockets), "socket"),
-        _count(len(machine.numa_nodes), "NUMA node"),
-        _count(len(machine.cores), "core"),
-        _count(machine.cpus.bit_count(), "CPU"),
+        many(len(machine.sockets), "socket"),
+        many(len(machine.numa_nodes), "NUMA node"),
+        many(len(machine.cores), "core"),
+        many(machine.cpus.bit_count(), "CPU"),
         *([f"{'/'.join(map(str, sorted(threads)))} threads a core"] if threads - {1} else []),
         f"{bytes_text(machine.memory)} memory" if machine.memory else "memory unknown",
     ]
@@ -93,7 +93,3 @@ def pair_text(pair: Neighbours) -> str:
     if pair.joined:
         return f"joined by {links}"
     return f"{CLOSENESS[pair.closeness]} without {links}" if pair.closeness != "unknown" else f"without {links}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

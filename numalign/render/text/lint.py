@@ -10,6 +10,7 @@ from numalign.analysis.lint.finding import reaches
 from numalign.model.words import sentence
 from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.page.document import Block, Document, Note, Paragraph, Style, Title
+from numalign.render.text.amounts import many
 
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding
@@ -31,17 +32,17 @@ def lint_document(result: LintResult) -> Document:
     ignored = sum(len(one.ignored) for one in linted)
     pods = sum(one.qos is not None for one in linted)
     claims = len(linted) - pods
-    counted = [_many(pods, "pod")] if pods or not claims else []
-    counted += [_many(claims, "claim")] if claims else []
-    told = [", ".join([*counted, _many(len(found), "finding")])]
+    counted = [many(pods, "pod")] if pods or not claims else []
+    counted += [many(claims, "claim")] if claims else []
+    told = [", ".join([*counted, many(len(found), "finding")])]
     aside = sum(not one.judged for one in linted)
     if aside:
-        told.append(f"{_many(aside, 'pod')} {'has' if aside == 1 else 'have'} nothing to align")
+        told.append(f"{many(aside, 'pod')} {'has' if aside == 1 else 'have'} nothing to align")
     if ignored:
-        told.append(f"{_many(ignored, 'rule')} ignored")
+        told.append(f"{many(ignored, 'rule')} ignored")
     known = sum(len(one.known) for one in linted)
     if known:
-        told.append(f"{_many(known, 'finding')} known from the baseline")
+        told.append(f"{many(known, 'finding')} known from the baseline")
     told.append(
         f"Machine: {result.machine}" if result.machine is not None else "No machine given (--machine adds checks)"
     )
@@ -93,10 +94,6 @@ def _joined(messages: list[str]) -> str:
 def _gone(one: KnownFinding, count: int) -> Block:
     who = f", container {one.container}" if one.container else ""
     return Note(f"{one.file}: {one.code} is gone from {one.pod}{who}{f' ({count} times)' * (count > 1)}", "good")
-
-
-def _many(count: int, thing: str) -> str:
-    return f"{count} {thing}{'s' * (count != 1)}"
 
 
 def lint_checks(result: LintResult, bar: str) -> list[Check]:

@@ -14,7 +14,7 @@ import numalign
 from numalign.analysis.explanation import explain_outcome
 from numalign.analysis.reasons.change_facts import Reasonable
 from numalign.kubelet.config import KubeletConfig
-from numalign.render.json.reasons import _camel, reason_json, told_json
+from numalign.render.json.reasons import _named, reason_json, told_json
 from numalign.render.text import words
 from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explanation
@@ -148,7 +148,7 @@ NAMES = {
 def test_the_schema_of_explain_describes_each_field_of_a_fact() -> None:
     described = SCHEMAS["explain-result"]["$defs"]["fact"]["properties"]
     for kind in KINDS:
-        assert {_camel(name) for name in kind._fields} <= set(described), kind.__name__
+        assert {_named(name) for name in kind._fields} <= set(described), kind.__name__
 
 
 def test_facts_are_data(recorded: list[Case]) -> None:
