@@ -124,20 +124,7 @@ def command(
         if slices is not None:
             objects, up = claimed.load_claims_for(_claims_request(slices, pods, up), up, [on.setup])
         faces = faces_of(VIEW, output)
-        result = admit(
-            on.setup,
-            counted(up.tried, "pods"),
-            beside=up.beside,
-            started=pods.started,
-            fit_check=fit_check,
-            reasons=any(face in faces for face in ("document", "wide", "picture")),
-            occupants="picture" in faces or "wide" in faces,
-            impossible=fail_on == "impossible",
-            there=here.there,
-            allow_missing=pods.allow_missing,
-            since=since,
-            keep=True,
-        )
+        result = _admitted(here, up, pods, since, fit_check=fit_check, faces=faces, fail_on=fail_on)
         explained = _explained(result, here, up, pods, since, fit_check=fit_check) if "checks" in faces else {}
         result = _with_gangs_and_claims(result, up, pods, slices, objects)
         written: tuple[Notice, ...] = ()
@@ -182,6 +169,32 @@ def _with_gangs_and_claims(
         held = claimed.claims_on(result.setup, result.pods, up.tried, objects, request)
         result = result._replace(claims=held)
     return result
+
+
+def _admitted(
+    here: Place,
+    up: LoadedPods,
+    pods: PodsRequest,
+    since: SinceRequest,
+    *,
+    fit_check: bool,
+    faces: Sequence[str],
+    fail_on: FailOn,
+) -> AdmitResult:
+    return admit(
+        here.on.setup,
+        counted(up.tried, "pods"),
+        beside=up.beside,
+        started=pods.started,
+        fit_check=fit_check,
+        reasons=any(face in faces for face in ("document", "wide", "picture")),
+        occupants="picture" in faces or "wide" in faces,
+        impossible=fail_on == "impossible",
+        there=here.there,
+        allow_missing=pods.allow_missing,
+        since=since,
+        keep=True,
+    )
 
 
 def _explained(
