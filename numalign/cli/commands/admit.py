@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -42,7 +42,9 @@ with late_imports():
 
 if TYPE_CHECKING:
     from numalign.dra.values import ClaimObjects
+    from numalign.kubelet.setup import Setup
     from numalign.results.explain import ExplainedPod
+    from numalign.tasks.node_state import KeptNode
 
 
 class Shown(NamedTuple):
@@ -114,18 +116,14 @@ def command(
     if not pods.names and state is None:
         raise click.UsageError("no POD given; fix: name a POD, or add --state FILE")
     with ExitStack() as files:
-        kept = None
-        if state is not None:
-            kept = files.enter_context(node_state.kept_node(state, machine, kubelet, lambda: waiting(state)))
+        kept = None if state is None else files.enter_context(_kept(state, machine, kubelet))
         here, asked = (Place(kept.on, kept.there), pods) if kept else find_place(node, machine, kubelet, pods)
-        on, fit_check = here.on, only is None
+        on = here.on
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup)
-        objects: ClaimObjects | None = None
-        if slices is not None:
-            objects, up = claimed.load_claims_for(_claims_request(slices, pods, up), up, [on.setup])
+        objects, up = _claims(slices, pods, up, on.setup)
         faces = faces_of(VIEW, output)
-        result = _admitted(here, up, pods, since, fit_check=fit_check, faces=faces, fail_on=fail_on)
-        explained = _explained(result, here, up, pods, since, fit_check=fit_check) if "checks" in faces else {}
+        result = _admitted(here, up, pods, since, fit_check=only is None, faces=faces, fail_on=fail_on)
+        explained = _explained(result, here, up, pods, since, fit_check=only is None) if "checks" in faces else {}
         result = _with_gangs_and_claims(result, up, pods, slices, objects)
         written: tuple[Notice, ...] = ()
         if kept and result.session and not (result.fatal or up.broken):
@@ -149,6 +147,15 @@ def _status(result: AdmitResult, fail_on: FailOn) -> ExitStatus:
     """Say whether the answer is no."""
     refused = any(fails(pod, fail_on, result.setup.machine, result.claims) for pod in result.pods)
     return ExitStatus.NO if refused or claims_fail(result.claims, fail_on) else ExitStatus.DONE
+
+
+def _claims(
+    slices: str | None, pods: PodsRequest, up: LoadedPods, setup: Setup
+) -> tuple[ClaimObjects | None, LoadedPods]:
+    """Read what is claimed, where slices are given."""
+    if slices is None:
+        return None, up
+    return claimed.load_claims_for(_claims_request(slices, pods, up), up, [setup])
 
 
 def _claims_request(slices: str, pods: PodsRequest, up: LoadedPods) -> ClaimsRequest:
@@ -210,6 +217,10 @@ def _explained(
         since=since,
         allow_missing=pods.allow_missing,
     )
+
+
+def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
+    return node_state.kept_node(state, machine, kubelet, lambda: waiting(state))
 
 
 def _since(since: SinceRequest, faces: Sequence[str]) -> tuple[str, ...]:
