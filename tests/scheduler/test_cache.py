@@ -129,5 +129,13 @@ def test_discard_reserved_trusts_nothing_between_reservation_and_binding() -> No
     assert cache.read_cache(config, cache.settled(config, belief)) == (full, True)
 
 
+def test_a_machine_that_had_no_object_is_not_tracked() -> None:
+    """O-9: an object that comes later is not taken over."""
+    belief = cache.accept(None)._replace(over_reserved=True)
+    after = cache.published(OVER, belief, published(*PODS))
+    assert cache.resync(OVER, after, lambda _: True, lambda: PODS) == after
+    assert after.accepted is None
+
+
 def test_a_machine_without_an_object_passes() -> None:
     assert cache.read_cache(OVER, cache.accept(None)) == (None, True)

@@ -65,13 +65,14 @@ def _real_places(case: Case) -> bool:
     """XK-6: the free amounts as the kubelet's own split of earlier pods left them."""
     if case.kai is None:
         return False
-    real = {number_of(zone.name): zone.resources for zone in published_now(case).zones}
+    real = {
+        number_of(zone.name): {name: one.available for name, one in zone.resources.items() if one.available is not None}
+        for zone in published_now(case).zones
+    }
     free = []
     for zone in case.kai.zones:
         here = real.get(number_of(zone.name), {})
-        free.append(
-            {name: (here[name].available or 0) if name in here else one for name, one in zone.available.items()}
-        )
+        free.append({name: here.get(name, one) for name, one in zone.available.items()})
     return tuple(free) != case.kai.available and _agrees(case, case.kai.with_available(free))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeGuard
 
 from numalign.scheduler.kai.topology import ACTING_POLICIES, Around, KaiTopology
 from numalign.scheduler.request import ContainerRequest, PodRequest, node_level
@@ -80,7 +80,7 @@ def asks_device(pod: PodRequest, aware: Collection[str]) -> bool:
     )
 
 
-def filter_acts(pod: PodRequest, machine: KaiTopology | None) -> bool:
+def filter_acts(machine: KaiTopology | None, pod: PodRequest) -> TypeGuard[KaiTopology]:
     """Tell whether KAI filters a machine for a pod (K-2, K-10)."""
     if machine is None or machine.policy not in ACTING_POLICIES:
         return False
@@ -104,7 +104,7 @@ class Evaluation(NamedTuple):
 
 def check_kai(pod: PodRequest, machine: KaiTopology | None) -> Verdict:
     """Decide whether KAI's filter lets a pod onto a machine (K-2)."""
-    if not filter_acts(pod, machine) or evaluate(pod, machine).admit:
+    if not filter_acts(machine, pod) or evaluate(pod, machine).admit:
         return PASS
     return Verdict(False, CANNOT_ALIGN)
 

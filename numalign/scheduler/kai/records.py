@@ -156,7 +156,7 @@ def seed(
     """
     if known:
         return known
-    if machine is None or not filter_acts(pod, machine):
+    if not filter_acts(machine, pod):
         return {}
     return zones_of(machine, placed.record) or {}
 
@@ -175,7 +175,7 @@ class Ledger(NamedTuple):
 
         A pod that the filter does not handle is let in, and charged nothing (K-2).
         """
-        if not filter_acts(request, self.machine):
+        if not filter_acts(self.machine, request):
             return self
         answer = evaluate(request, self.machine)
         return self.charge(pod, answer.placement) if answer.admit else None

@@ -12,7 +12,7 @@ from numalign.scheduler.kai.causes import CAUSES
 from numalign.scheduler.kai.evaluate import score
 from numalign.scheduler.kai.records import Ledger, PlacedPod, Record
 from numalign.scheduler.kai.topology import Around, KaiOptions, around, topology
-from numalign.scheduler.node_fit import NodeTotals
+from numalign.scheduler.node_fit import NodeTotals, check_totals
 from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Scheduler, Seen
@@ -139,9 +139,7 @@ def _stay_gone(
     evicted = [victim.key for _, victim in gone]
     for name, victim in sorted(gone, key=lambda one: -one[1].priority):
         machine, was = _account(now[name].belief).machine, _account(before[name].belief)
-        totals = now[name].node.totals
-        free = {resource: most - totals.used.get(resource, 0) for resource, most in totals.allocatable.items()}
-        if any(amount > free.get(resource, 0) for resource, amount in victim.load.asked):
+        if not check_totals(now[name].node.totals, victim.load).passed:
             continue
         place = records.seed(victim.request, was.machine, victim.placed, was.placements.get(victim.key))
         there = machine.available if machine is not None else ()

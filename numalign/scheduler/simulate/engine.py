@@ -115,9 +115,9 @@ class Run:
             if workload.machine is not None and workload.machine not in self._by_name:
                 raise InputError(f"unknown node {workload.machine}", f"workload {workload.name}")
             runs.append(WorkloadRun(number, workload, shape))
-            self._agenda.add(workload.at, Kind.ARRIVAL, 0, number)
+            self._agenda.add(workload.at, Kind.ARRIVAL, subject=number)
             if workload.delete_at is not None:
-                self._agenda.add(workload.delete_at, Kind.REMOVAL, 0, number)
+                self._agenda.add(workload.delete_at, Kind.REMOVAL, subject=number)
         self._counts.start(runs)
         return runs
 
@@ -180,7 +180,7 @@ class Run:
         for slot in workload.take():
             self._create(workload, slot)
         if workload.vacant and workload.workload.kind == "replicaset":
-            self._agenda.add(self.now + self._controller_delay, Kind.CONTROLLER, 0, workload.number)
+            self._agenda.add(self.now + self._controller_delay, Kind.CONTROLLER, subject=workload.number)
 
     def _create(self, workload: WorkloadRun, slot: Slot) -> None:
         pod = PodRecord(len(self.pods), workload, slot, workload.next_pod(), self.now)
@@ -272,7 +272,7 @@ class Run:
         backoff = self.settings.replicaset_backoff
         due = pod.workload.after_rejection(pod.slot, self.now, self._controller_delay, backoff)
         if due is not None:
-            self._agenda.add(due, Kind.CONTROLLER, 0, pod.workload.number)
+            self._agenda.add(due, Kind.CONTROLLER, subject=pod.workload.number)
 
     def _evict(self, machine: SimulatedMachine, uid: str) -> None:
         """A pod was evicted by the kubelet to admit a critical one."""

@@ -75,7 +75,7 @@ class Causes:
             nrt = seen.copy and seen.copy.nrt
             waiting: Distrust = "reserved" if self._config.cache.mode == "discard_reserved" else "foreign"
             case = Case(
-                node=machine.node._replace(session=machine.session, known="exact", nrt=nrt),
+                node=machine.node._replace(known="exact", nrt=nrt),
                 session=machine.session,
                 pod=pod.pod,
                 request=pod.shape.request,

@@ -99,7 +99,7 @@ class Scheduling:
 
     def _wake(self, now: int, among: Container[int] | None = None) -> None:
         for time, pod in self._waiting.wake(now, among):
-            self._agenda.add(time, Kind.WAKE, 0, pod)
+            self._agenda.add(time, Kind.WAKE, subject=pod)
         self._go_on(now)
 
     def _go_on(self, now: int) -> None:
@@ -162,7 +162,7 @@ class Scheduling:
             shape.put(number, self._judge.judge(self._machines[number], shape))
 
     def _no_machine(self, pod: PodRecord, now: int, kept_away: Mapping[int, Verdict]) -> None:
-        self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, 0, pod.number)
+        self._agenda.add(self._waiting.failed(pod.number, now, pod.attempts), Kind.WAKE, subject=pod.number)
         shape = pod.shape
         shape.failed_attempts += 1
         self._preempt(pod, kept_away)
@@ -207,8 +207,9 @@ class Scheduling:
 
     def _audit(self, pod: PodRecord, table: Table, without: Container[int]) -> None:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
-        for machine, judgement in zip(self._machines, pod.shape.judged, strict=True):
-            if judgement is not None and judgement.fits and machine.number not in without:
+        for machine in self._machines:
+            judgement = pod.shape.known(machine.number)
+            if judgement.fits and machine.number not in without:
                 self._counts.note(table, pod, machine, judgement.passed, machine.would_admit(pod))
 
     def _bind(self, pod: PodRecord, machine: SimulatedMachine, now: int) -> None:

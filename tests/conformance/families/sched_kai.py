@@ -59,7 +59,7 @@ def _evaluate(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _filter_acts(case: dict[str, Any]) -> dict[str, Any]:
-    return {"acts": evaluate.filter_acts(request(case["pod"]), _machine(case))}
+    return {"acts": evaluate.filter_acts(_machine(case), request(case["pod"]))}
 
 
 def _demands(case: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import POLICY
 from numalign.scheduler.record import QUEUE, KnownNode
 from numalign.scheduler.simulate.engine import Run, simulate
-from numalign.scheduler.simulate.report import Report, spread
+from numalign.scheduler.simulate.report import Report, Verdicts, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
 from numalign.scheduler.simulate.shapes import Shape
 from numalign.scheduler.verdict import Verdict
@@ -528,6 +528,26 @@ def test_a_workload_that_is_removed_makes_no_more_pods() -> None:
 
     assert max(row.created_s for row in report.pods) < 1
     assert report.pending_at_end == 0
+
+
+def test_of_two_pods_the_kubelet_evicts_the_one_that_is_just_enough() -> None:
+    settings = Simulation(fleet("a", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+    there = [ranked("large", "8", 1), ranked("small", "7", 1)]
+
+    report = simulate(settings, [*there, ranked("critical", "7500m", 2_000_001_000, at=5, machine="a")])
+
+    assert {row.name: row.outcome for row in report.pods} == {
+        "large": "running",
+        "small": "Preempting",
+        "critical": "running",
+    }
+
+
+def test_what_is_not_said_of_a_run() -> None:
+    report = simulate(cluster(SCHEDULERS["unaware"]), [Workload(0, "one", pod("12"))])
+    assert report.audited == Verdicts()
+    assert Simulation(nodes("a"))[1:] == (0, False, "none", 10, 0)
+    assert Workload(0, "one", pod("1"))[3:] == ("pod", 1, None, None, None)
 
 
 def test_a_bare_pod_is_not_made_again() -> None:

@@ -20,6 +20,7 @@ GPU = "example.com/gpu"
         pytest.param((0, 1), (1,), 0b11, id="the lowest of each"),
         pytest.param((1,), (0, 1), 0b10, id="a device that lies on a node that is counted adds none"),
         pytest.param((3,), (1, 3), 0b1000, id="nor does one that lies on a lower node beside it"),
+        pytest.param((-1, 1), (), 0b10, id="-1 is no node"),
         pytest.param((), (1,), 0b10, id="a device without nodes counts for nothing"),
     ],
 )
