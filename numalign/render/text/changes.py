@@ -220,7 +220,7 @@ def what_text(change: WayOut, config: KubeletConfig, containers: int) -> str:
         names = few_of([pod.name for pod in change.pods], MAX_PODS_NAMED)
         names += " (see -o wide)" * (len(change.pods) > MAX_PODS_NAMED)
         many = len(change.pods) != 1
-        size = "the fewest possible" if change.fewest else "one set that works; a smaller one may exist"
+        size = "the smallest set" if change.fewest else "one set that works; a smaller one may exist"
         who = f"pods {names}" if many else f"pod {names}"
         parts.append(f"Move {who} off the node" + (f" ({size})" if many else ""))
     return " and ".join([*parts[:1], *map(_lower, parts[1:])])

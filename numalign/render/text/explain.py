@@ -165,8 +165,8 @@ def _no_policy(told: ExplainedPod, config: KubeletConfig, said: Iterable[Told]) 
         return
     if found.unless:
         start = "does" if len(found.unless) == 1 else "do"
-        others = f"{listed(found.unless)}, rejected so far, {start} not start first"
-        yield f"{found.policy} would admit the pod only if {others}."
+        others = f"{listed(found.unless)} (rejected so far) {start} not start before this pod"
+        yield f"{found.policy} admits the pod only if {others}."
     elif never := _never_enough(found.lax):
         yield f"No other policy admits the pod: too little {listed(never)} under every policy."
     else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NO_TABLE = "the kubelet {} before it counts free resources"
 """Why there is no table of what a kubelet does not survive."""
 
+NO_PLUGIN = "no device plugin on this machine"
 NO_NODES = "policy none ignores NUMA nodes"
 
 
@@ -162,7 +163,9 @@ def _not_counted(told: ExplainedPod) -> Iterator[str]:
     for (counted, why), resources in names.items():
         some = list(dict.fromkeys(name for one in resources for name in whose[counted, why, one]))
         what = listed(list(dict.fromkeys(resources)))
-        if counted:
+        if why == NO_PLUGIN:
+            yield f"{what}: {why}"
+        elif counted:
             yield f"{what} is counted without {few_of(some, MAX_IDS_NAMED)} ({why})"
         else:
             of = f" of {few_of(some, MAX_IDS_NAMED)}" if len(some) < told.containers else ""
@@ -197,7 +200,7 @@ def untied_text(one: Untied, qos: QoS) -> str:
         odd = few_of(amounts, MAX_IDS_NAMED)
         return f"{odd} {verb} not a whole number of bytes"
     if one.kind == "no-plugin":
-        return "no device plugin offers this resource"
+        return NO_PLUGIN
     return cause_text(one.cause, qos)
 
 

@@ -284,7 +284,7 @@ def test_cpus_that_are_no_whole_cores_are_told_beside_what_else_refuses() -> Non
         pytest.param(
             "e2e-d-02434",
             1,
-            ["best-effort would admit the pod only if p0, rejected so far, does not start first."],
+            ["best-effort admits the pod only if p0 (rejected so far) does not start before this pod."],
             id="a policy that does only without a pod that comes first under it says so",
         ),
         pytest.param(

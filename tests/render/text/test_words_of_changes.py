@@ -378,7 +378,7 @@ def test_only_some_of_very_many_pods_to_move_are_named() -> None:
     text = what_text(change, config("none"), 1)
     assert text.endswith(
         "Move pods p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 and 2 more (see -o "
-        "wide) off the node (the fewest possible)"
+        "wide) off the node (the smallest set)"
     )
 
 

@@ -136,7 +136,7 @@ from tests.render.text.support import explained, recorded
             "e2e-d-01483",
             9,
             [
-                "- move pods p3, p7 off the node (the fewest possible)",
+                "- move pods p3, p7 off the node (the smallest set)",
                 "- request at most 1487Mi memory (now 2816Mi) in container c0",
                 (
                     "Without p3 and p7: Limit: memory: 3536Mi requested (c0 1488Mi + c1 2Gi), 3.4Gi "
