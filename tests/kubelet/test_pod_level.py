@@ -11,7 +11,8 @@ from numalign.analysis.node.state import state_findings
 from numalign.kubelet.admission import Outcome, Session, admit, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.checkpoint import CPUCheckpoint, sealed, write
-from numalign.kubelet.pod_level import names_cpu_or_memory
+from numalign.kubelet.demand import read_demand
+from numalign.kubelet.pod_level import as_a_whole, complete_in_1_33, names_cpu_or_memory
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
@@ -183,3 +184,19 @@ def test_what_makes_a_pod_one_with_resources_of_its_own_in_132(name: str, named:
     level = pod({name: "2Mi"}).level
     assert level is not None
     assert names_cpu_or_memory(level) is named
+
+
+def test_of_resources_of_its_own_none_is_nothing() -> None:
+    """docs/rules/kubelet-versions.md 6.4."""
+    asked = pod({"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "0"})
+    assert as_a_whole(asked, read_demand(asked)).memory == (("memory", GI),)
+
+
+@pytest.mark.parametrize(("named", "filled"), [(("limits",), True), (("requests",), True), ((), False)])
+def test_huge_pages_are_filled_in_where_a_pod_has_anything_of_its_own(named: tuple[str, ...], filled: bool) -> None:
+    """docs/rules/kubelet-versions.md 6.1."""
+    limits = {**SMALL, "hugepages-2Mi": "4Mi"}
+    spec = {"resources": dict.fromkeys(named, SMALL), "containers": [{"name": "c", "resources": {"limits": limits}}]}
+    asked = read_pod({"metadata": {"name": "p"}, "spec": spec})
+    assert asked.level is not None
+    assert ("hugepages-2Mi" in complete_in_1_33(asked, asked.level).limits) is filled

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.fit import ActivePods, allocatable
-from numalign.kubelet.fit.check import FitResult, NodeView, check_node_fit, forecast, forecaster, lacks, view
+from numalign.kubelet.fit.check import FitResult, NodeView, check_node_fit, exceeded, forecast, forecaster, lacks, view
 from numalign.kubelet.start.reservation import reserve
 from numalign.model import quantity
 from numalign.model.apiserver.defaulting import read_pod
@@ -196,6 +196,13 @@ def _guaranteed(name: str, cpu: str) -> Pod:
     resources = {"requests": amounts, "limits": amounts}
     spec = {"containers": [{"name": "c", "resources": resources}]}
     return read_pod({"metadata": {"name": name}, "spec": spec})
+
+
+def test_what_pods_together_request_too_much_of() -> None:
+    pods = ActivePods([pod("a", {"cpu": "3"}), pod("b", {"cpu": "3"})])
+    found = [(one.resource, one.requested, one.used, one.capacity) for one in exceeded(pods, node(cpu="4", pods="1"))]
+    assert found == [("pods", 0, 2, 1), ("cpu", 0, 6000, 4000)]
+    assert not list(exceeded(pods, node(cpu="6", pods="2")))
 
 
 def test_preemption() -> None:

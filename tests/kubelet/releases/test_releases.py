@@ -234,6 +234,12 @@ class TestAdmission:
         assert [str(hint.numa_affinity) for hint in old.hints.values()] == ["1", "1", "1"], "all on the same state"
         assert (old.admit, new.admit, new.container) == (True, False, "c2")
 
+    def test_before_118_an_allocation_that_fails_comes_after_all_hints(self) -> None:
+        found = admit("1.17", [{"v/gpu": "1"}, {"v/gpu": "9"}], "best-effort")
+
+        assert (found.stage, found.container, list(found.hints)) == ("allocate", "c1", ["c0", "c1"])
+        assert [one.container for one in found.decisions] == ["c0", "c1"]
+
     def test_118_gives_the_refusal_its_words(self) -> None:
         old, new = (
             admit(version, [{"v/gpu": "3", "cpu": "1"}] * 2, "single-numa-node") for version in ("1.17", "1.18")

@@ -9,6 +9,7 @@ from numalign.analysis.merging import merging
 from numalign.kubelet.admission import Outcome, admit, open_session
 from numalign.kubelet.config import IDEAL, MemoryReservation
 from numalign.kubelet.errors import KubeletHangError
+from numalign.kubelet.memory.hints import sets_tried
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.topology.effort import Effort, combinations, endure
@@ -113,3 +114,10 @@ def test_where_nodes_differ_too_much_to_be_counted_all_sets_are() -> None:
     for conditions in ((sums,), (sums, sums)):
         family = HintFamily((MaskSet(full, conditions),), 1)
         assert combinations("restricted", [family], numa_info(range(16))) == full
+
+
+def test_for_memory_that_is_held_no_set_is_tried() -> None:
+    found = met(36, "restricted", memory="Static", on="dgx-a100")
+    manager, [container] = found.before.node.memory, found.demand.containers
+    tried = [sets_tried(manager, state.memory, found.demand, container) for state in (found.before.state, found.after)]
+    assert tried == [2**8 - 1, 0]
