@@ -187,6 +187,11 @@ fail_on_option: Decorator = flag(
 quiet_option: Decorator = flag("-q", "--quiet", count=True, help="hide results and notes; -qq hides warnings too")
 
 
+def answer_options(view: View[Any], *, without: str | None = None) -> Decorator:
+    """Add what every command with an answer has: `-o` with the outputs of a view, and `-q`."""
+    return lambda function: output_option(view, without=without)(quiet_option(function))
+
+
 slices_option: Decorator = flag(
     "--slices",
     metavar="DUMP",

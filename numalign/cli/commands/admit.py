@@ -10,12 +10,11 @@ import click
 
 from numalign.cli.flags import flag
 from numalign.cli.options import (
+    answer_options,
     fail_on_option,
     kubelet_options,
     machine_option,
     node_options,
-    output_option,
-    quiet_option,
     slices_option,
     state_option,
 )
@@ -84,8 +83,7 @@ VIEW = View[Shown](
 @slices_option
 @flag("--only", type=click.Choice(["managers"]), help="skip the check of node totals")
 @fail_on_option
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pods: PodsRequest,
     since: SinceRequest,

@@ -9,7 +9,7 @@ import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster, with_kubelet
 from numalign.cli.flags import Command, Decorator, Given, flag, with_options
-from numalign.cli.options import kubelet_options, machine_option, node_options, output_option, quiet_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, node_options
 from numalign.cli.pod_options import MAX_JOBS
 from numalign.cli.stderr import report
 from numalign.cli.view import Output, View, late_imports, tell_and_show
@@ -93,8 +93,7 @@ def _place_options(function: Command) -> Command:
     default=os.cpu_count() or 1,
     help="processes [default: all cores]",
 )
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],

@@ -15,11 +15,10 @@ from numalign.analysis.settings import OPTIONS
 from numalign.cli.engine_options import engine_options
 from numalign.cli.flags import flag
 from numalign.cli.options import (
+    answer_options,
     kubelet_options,
     machine_option,
     node_options,
-    output_option,
-    quiet_option,
     slices_option,
 )
 from numalign.cli.pod_options import pods_arguments
@@ -117,8 +116,7 @@ VIEW = View[Shown](
     help="folder of snapshots or machine files: every node",
 )
 @engine_options
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pods: PodsRequest,
     machine: Sequence[str],

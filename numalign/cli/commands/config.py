@@ -9,7 +9,7 @@ import click
 
 from numalign.analysis.config.systems import FORMATS
 from numalign.cli.flags import flag
-from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show, tell_and_show
 from numalign.errors import Notice
@@ -81,8 +81,7 @@ def command() -> None:
 @flag("--node-name", metavar="NAME", help="node to use, if a file has several")
 @flag("--beside", metavar="FILE", help="pods on the node (kubectl get pods -o json)")
 @kubelet_options
-@output_option(CHECK_VIEW)
-@quiet_option
+@answer_options(CHECK_VIEW)
 def check_command(
     file: str | None,
     machine: str | None,
@@ -126,8 +125,7 @@ def check_command(
 @command.command("suggest", short_help="write a configuration that aligns pods")
 @machine_option()
 @kubelet_options
-@output_option(SUGGEST_VIEW)
-@quiet_option
+@answer_options(SUGGEST_VIEW)
 def suggest(machine: str | None, kubelet: KubeletRequest, output: Output, quiet: bool) -> ExitStatus:
     """Write a KubeletConfiguration that aligns pods on a machine, with a reason for each setting.
 

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from numalign.cli.flags import OwnFlag, flag
-from numalign.cli.options import machine_option, output_option, quiet_option, slices_option
+from numalign.cli.options import answer_options, machine_option, slices_option
 from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.dra.features import RELEASES
 from numalign.dra.publish.cpus import GroupBy
@@ -54,8 +54,7 @@ def command() -> None:
     help=f"release of the scheduler, {RELEASES[0]} to {RELEASES[-1]}",
 )
 @flag("--feature-gates", "gates", default="", metavar="G=true,…", help="such as DRAListTypeAttributes=true")
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def check_command(
     names: tuple[str, ...],
     slices: str | None,
@@ -104,8 +103,7 @@ def check_command(
 )
 @flag("--reserved-cpus", metavar="LIST", default="", help="CPUs withheld from dra.cpu, such as 0-1,64")
 @flag("--standard-numa", is_flag=True, help="add resource.kubernetes.io/numaNode (1.37)")
-@output_option(SLICES_VIEW)
-@quiet_option
+@answer_options(SLICES_VIEW)
 def slices(
     machine: str | None,
     like: tuple[str, ...],

@@ -10,12 +10,11 @@ from numalign.cli.asked_by_kubectl import Why
 from numalign.cli.fix_commands import Asked, asking_why, fix_commands, where_to_look
 from numalign.cli.flags import flag
 from numalign.cli.options import (
+    answer_options,
     fail_on_option,
     kubelet_options,
     machine_option,
     node_options,
-    output_option,
-    quiet_option,
     slices_option,
 )
 from numalign.cli.pod_options import pods_arguments, what_if_options
@@ -101,8 +100,7 @@ def _start_document(stopped: Stopped) -> Document:
 @flag("--details", is_flag=True, help="show hints, merge, winner and runner-up")
 @flag("--alternatives", is_flag=True, help="list every aligned allocation that is free now")
 @fail_on_option
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pods: PodsRequest,
     machine: Sequence[str],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from numalign.cli.cluster_options import cluster_options
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import answer_options
 from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.exit_status import ExitStatus
 from numalign.results.cluster import KwokExport
@@ -33,8 +33,7 @@ def command() -> None:
 
 @command.command("export", short_help="write Nodes, their NUMA nodes and devices, and Stages")
 @cluster_options
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def export_command(request: ClusterRequest, output: Output, quiet: bool) -> ExitStatus:
     """Write the empty nodes of a cluster for KWOK.
 

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from numalign.analysis.lint.finding import reaches
 from numalign.cli.flags import OwnFlag, complete_files, flag
-from numalign.cli.options import kubelet_options, machine_option, output_option, quiet_option, slices_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, slices_option
 from numalign.cli.stderr import report
 from numalign.cli.view import Output, View, answering, late_imports, show, tell_and_show
 from numalign.errors import Notice
@@ -89,8 +89,7 @@ VIEW = View[Shown](
 @machine_option(without="none")
 @kubelet_options
 @slices_option
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],

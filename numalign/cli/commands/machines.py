@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import answer_options
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.exit_status import ExitStatus
 from numalign.sources.machine import bundled
@@ -35,8 +35,7 @@ VIEW = View[str | None](
 
 @click.command("machines")
 @click.argument("name", required=False, metavar="[NAME]")
-@output_option(VIEW, without="table, with NAME yaml")
-@quiet_option
+@answer_options(VIEW, without="table, with NAME yaml")
 def command(name: str | None, output: Output | None, quiet: bool) -> ExitStatus:
     """List the bundled machines, or those that NAME finds; print the machine of this name as a file.
 

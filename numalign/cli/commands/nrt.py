@@ -13,7 +13,7 @@ from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
 from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
 from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
-from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
 from numalign.cli.view import Output, View, late_imports, show, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
@@ -114,8 +114,7 @@ def _like(function: Command) -> Command:
     show_default=True,
     help="time between two looks",
 )
-@output_option(EXPORT_VIEW)
-@quiet_option
+@answer_options(EXPORT_VIEW)
 def export_command(
     nodes: NodesRequest,
     like: Like,
@@ -167,8 +166,7 @@ def _show_new(output: Output, quiet: bool, objects: Sequence[NodeResourceTopolog
 @click.argument("published", metavar="FILE")
 @_nodes
 @_like
-@output_option(CHECK_VIEW)
-@quiet_option
+@answer_options(CHECK_VIEW)
 def check_command(published: str, nodes: NodesRequest, like: Like, output: Output, quiet: bool) -> ExitStatus:
     """Compare published NodeResourceTopology objects (FILE, or -) with what the node would publish now.
 

@@ -10,7 +10,7 @@ import click
 
 from numalign.cli.cluster_options import cluster_options, pods_of_cluster
 from numalign.cli.flags import flag
-from numalign.cli.options import output_option, quiet_option, slices_option
+from numalign.cli.options import answer_options, slices_option
 from numalign.cli.stderr import but_claims, counted, report
 from numalign.cli.view import Output, View, answering, late_imports, tell_and_show
 from numalign.dra.features import RELEASES
@@ -71,8 +71,7 @@ VIEW = View[Shown](
     metavar="1.N",
     help=f"with --slices: its release, {RELEASES[0]} to {RELEASES[-1]}",
 )
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     pod: tuple[str, ...],
     files: tuple[str, ...],

@@ -9,7 +9,7 @@ import click
 from numalign.cli.cluster_options import allow_outside_option
 from numalign.cli.engine_options import engine_options
 from numalign.cli.flags import flag
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import answer_options
 from numalign.cli.stderr import Progress, say, tell
 from numalign.cli.view import Output, View, command_line, faces_of, late_imports, show
 from numalign.exit_status import ExitStatus
@@ -80,8 +80,7 @@ VIEW = View[SimulateResult](
     help="proposed brake on ReplicaSets whose pods fail",
 )
 @engine_options
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     cluster: str,
     allow_outside: bool,

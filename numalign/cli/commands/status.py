@@ -7,7 +7,7 @@ import os
 import click
 
 from numalign.cli.flags import flag
-from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
 from numalign.cli.view import Output, View, html_page, late_imports, tell_and_show
 from numalign.errors import HostError
 from numalign.exit_status import ExitStatus
@@ -42,8 +42,7 @@ VIEW = View[StatusResult](
 @flag("--beside", metavar="FILE", help="pods on the node (kubectl get pods -o json)")
 @machine_option(without="that of the node")
 @kubelet_options
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     node: str | None,
     state: str | None,

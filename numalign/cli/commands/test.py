@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from numalign.cli.flags import complete_files
-from numalign.cli.options import output_option, quiet_option
+from numalign.cli.options import answer_options
 from numalign.cli.view import Output, View, late_imports, show
 from numalign.exit_status import ExitStatus
 from numalign.results.replay import SuiteResult
@@ -25,8 +25,7 @@ VIEW = View[SuiteResult](
 
 @click.command("test")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(files: tuple[str, ...], output: Output, quiet: bool) -> ExitStatus:
     """Run tests: each FILE has pods, machines, settings and expected results (docs/ci.md).
 

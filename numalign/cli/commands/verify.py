@@ -9,7 +9,7 @@ import click
 from numalign.cli import for_prometheus as prometheus
 from numalign.cli.flags import flag
 from numalign.cli.for_prometheus import Target, target_options
-from numalign.cli.options import kubelet_options, machine_option, node_option, output_option, quiet_option
+from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
 from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import HostError
@@ -73,8 +73,7 @@ PROCESS_VIEW = View[ProcessResult](
     metavar="WHAT",
     help=f"exit 1: {', '.join(FAILING)}",
 )
-@output_option(VIEW)
-@quiet_option
+@answer_options(VIEW)
 def command(
     node: str | None,
     node_name: str | None,

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from numalign.results.admit import PodResult
     from numalign.results.compare import ComparedMachine, CompareResult
 
+COLUMNS = (
+    *("", "MACHINE", "POLICY", "SCOPES", "OPTION", "RESULT", "HINT", "ALIGNED", "COPIES", "THEN", "STRANDED"),
+    "WITH CLAIMS",
+)
 MAX_NODES_ADDED = 4
 """What more NUMA nodes have left is not written as a sum."""
 
@@ -120,11 +124,12 @@ def _legend(rows: Sequence[ComparedRow]) -> Iterator[Block]:
 
 def _merged(rows: Sequence[ComparedRow], *, wide: bool) -> Iterator[tuple[ComparedRow, str, bool]]:
     """Merge rows that differ in scope alone: the first, the scopes, and whether one has the current settings."""
-    groups: dict[object, list[ComparedRow]] = {}
-    for one in rows:
-        cells = [cell for place, cell in enumerate(_row(one, wide=wide)) if place != 1]
-        groups.setdefault((one.setup.machine.name, one.option, *cells, _in_claims(one)), []).append(one)
-    for group in groups.values():
+
+    def key(one: ComparedRow) -> tuple[object, ...]:
+        policy, _, *cells = _row(one, wide=wide)
+        return one.setup.machine.name, one.option, policy, *cells, _in_claims(one)
+
+    for group in grouped((key(one), one) for one in rows).values():
         config = group[0].setup.config
         scopes = ", ".join(dict.fromkeys(one.setup.config.topology_manager_scope for one in group))
         yield group[0], NOTHING if config.topology_manager_policy == "none" else scopes, any(x.present for x in group)
@@ -154,28 +159,20 @@ def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:
 def _table(rows: Sequence[ComparedRow], *, wide: bool, machines: bool) -> Table:
     options = any(one.option for one in rows)
     claims = any(one.claims is not None for one in rows)
-    columns = ("", "POLICY", "SCOPES", "RESULT", "HINT", "ALIGNED", "COPIES", "THEN", "STRANDED")
+    shown = {"MACHINE": machines, "OPTION": options, "WITH CLAIMS": claims}
+    places = [place for place, title in enumerate(COLUMNS) if shown.get(title, True)]
     laid_out = []
     for one, scopes, present in _merged(rows, wide=wide):
-        row = ["*" if present else "", *_row(one, wide=wide)]
-        row[2] = scopes
-        row[1:1] = [one.setup.machine.name] * machines
-        row[3 + machines : 3 + machines] = [one.option or NOTHING] * options
+        policy, _, *rest = _row(one, wide=wide)
+        row = ["*" * present, one.setup.machine.name, policy, scopes, one.option or NOTHING, *rest]
         if claims:
             from numalign.render.text.claimed import claims_cell
 
             row.append(claims_cell(one.claims))
-        laid_out.append(tuple(row))
-    titles = [
-        *columns[:1],
-        *["MACHINE"] * machines,
-        *columns[1:3],
-        *["OPTION"] * options,
-        *columns[3:],
-        *["WITH CLAIMS"] * claims,
-    ]
+        laid_out.append(tuple([row[place] for place in places]))
     droppable = () if wide else ("THEN", "HINT", *["STRANDED"] * (options or machines))
-    return Table(tuple(titles), tuple(laid_out), droppable=droppable, headings=("MACHINE", "OPTION"))
+    titles = tuple([COLUMNS[place] for place in places])
+    return Table(titles, tuple(laid_out), droppable=droppable, headings=("MACHINE", "OPTION"))
 
 
 def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
