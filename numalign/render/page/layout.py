@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from textwrap import TextWrapper
 from typing import Final
 
 GAP: Final = 2
@@ -138,6 +137,8 @@ def hung(text: str, width: int, hang: int = 2) -> list[str]:
     """Break a line of prose at words; what follows hangs some blanks below where the first line begins."""
     if len(text) <= width:
         return [text]
+    from textwrap import TextWrapper  # a terminal alone is too narrow for a line
+
     indent = len(text) - len(text.lstrip())
     writer = TextWrapper(width, " " * indent, " " * (indent + hang), break_long_words=False, break_on_hyphens=False)
     return writer.wrap(" ".join(text.split())) or [" " * indent]
