@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def plain(value: object) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
+@cache
 def camel(name: str) -> str:
     """Turn `pending_at_end` into `pendingAtEnd`, and `wait_s` into `waitSeconds`."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), re.sub(r"_s$", "_seconds", name))

@@ -55,11 +55,25 @@ def _room(one: NodeCapacity) -> dict[str, object]:
     return {
         "name": one.node,
         **_counts(one),
-        "limit": one.limit and {**plain(one.limit), "resource": one.limit.resource or None},
+        "limit": one.limit
+        and {
+            "resource": one.limit.resource or None,
+            "numaNodes": list(one.limit.numa_nodes),
+            "reason": one.limit.reason,
+        },
         "missing": list(one.missing),
         "stranded": dict(one.stranded),
         "fragmentation": one.fragmentation and _fragmentation(one.fragmentation),
-        "numaNodes": plain(one.zones),
+        "numaNodes": [
+            {
+                "id": zone.id,
+                "free": dict(zone.free),
+                "total": dict(zone.total),
+                "copies": zone.copies,
+                "most": zone.most,
+            }
+            for zone in one.zones  # of many thousands of nodes
+        ],
     }
 
 
