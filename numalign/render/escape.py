@@ -74,8 +74,5 @@ def _rewritten(text: str, rewrite: Callable[[str], str]) -> str:
 
 
 def _in_json(sign: str) -> str:
-    code = ord(sign)
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 | code >> 10:04x}\\u{0xDC00 | code & 0x3FF:04x}"
+    units = sign.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))

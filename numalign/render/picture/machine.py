@@ -182,17 +182,11 @@ class _Drawing:
         return down + 6 - y
 
     def _room_lines(self, node: NUMANode) -> list[str]:
-        lines = []
-        sockets = socket_ids(self.machine, node.cpus)
-        if node.cpus:
-            where = f"socket {','.join(map(str, sockets))} · " if len(self.machine.sockets) > 1 else ""
-            lines.append(f"{where}CPUs {format_set(node.cpus)}")
-        else:
-            lines.append("no CPUs")
+        sockets = ",".join(map(str, socket_ids(self.machine, node.cpus)))
+        where = f"socket {sockets} · " * (len(self.machine.sockets) > 1)
+        cpus = f"{where}CPUs {format_set(node.cpus)}" if node.cpus else "no CPUs"
         pages = [f"{size} {bytes_text(amount)}" for size, amount in node.hugepages.items() if amount]
-        if pages:
-            lines.append("huge pages " + ", ".join(pages))
-        return lines
+        return [cpus, *[f"huge pages {', '.join(pages)}"] * bool(pages)]
 
     def _cache(self, label: str, cpus: int, x: float, y: float, width: float, canvas: Canvas) -> float:
         """Draw the cores under one cache as tables with seats; return where they end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from numalign.model.cpuset import format_set
@@ -54,7 +53,7 @@ _HUNDRED = 100
 
 def unit_of(amount: int, most: int = len(UNITS) - 1) -> int:
     """Return the largest power of 1024, up to `most`, of which an amount has one."""
-    return sum(1 for _ in takewhile(lambda power: abs(amount) >= 1 << 10 * power, range(1, most + 1)))
+    return min(max(abs(amount).bit_length() - 1, 0) // 10, most)
 
 
 def divided(amount: int, unit: int) -> int:

@@ -59,9 +59,8 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     if shape.rounds is not None:
         yield Title(f"complete rounds: {shape.rounds.now} now, {shape.rounds.empty} on an empty {place}", 2)
     what = "pods" if shape.rounds is not None else "fits now"
-    where = (
-        f", unknown on {shape.unknown} of {len(shape.nodes)} nodes" if shape.unknown and shape.now is not None else ""
-    )
+    unknown = shape.unknown if shape.now is not None else 0
+    where = f", unknown on {unknown} of {len(shape.nodes)} nodes" * bool(unknown)
     yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}{where}", 2)
     yield Paragraph(f"on an empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}", 2)
     yield Note(_blind(shape), "warn" if shape.too_many > 0 else "", 2)
@@ -124,12 +123,7 @@ def limit_text(limit: Limit | None, missing: Sequence[str] = ()) -> str:
         return limit.reason or "-"
     if not limit.numa_nodes:
         return f"{limit.resource}, node total"
-    return f"{limit.resource} on NUMA {format_ranges(limit.numa_nodes)}"
-
-
-def format_ranges(numbers: Sequence[int]) -> str:
-    """Write NUMA ids shortly: `0-3,8`."""
-    return format_set(sum(1 << number for number in numbers))
+    return f"{limit.resource} on NUMA {format_set(sum(1 << number for number in limit.numa_nodes))}"
 
 
 def amounts_text(amounts: Mapping[str, int], nothing: str = "-") -> str:

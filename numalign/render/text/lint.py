@@ -34,19 +34,15 @@ def lint_document(result: LintResult) -> Document:
     claims = len(linted) - pods
     counted = [many(pods, "pod")] if pods or not claims else []
     counted += [many(claims, "claim")] if claims else []
-    told = [", ".join([*counted, many(len(found), "finding")])]
-    aside = sum(not one.judged for one in linted)
-    if aside:
-        told.append(f"{many(aside, 'pod')} {'has' if aside == 1 else 'have'} nothing to align")
-    if ignored:
-        told.append(f"{many(ignored, 'rule')} ignored")
-    known = sum(len(one.known) for one in linted)
-    if known:
-        told.append(f"{many(known, 'finding')} known from the baseline")
-    told.append(
-        f"Machine: {result.machine}" if result.machine is not None else "No machine given (--machine adds checks)"
+    aside, known = sum(not one.judged for one in linted), sum(len(one.known) for one in linted)
+    told = (
+        ", ".join([*counted, many(len(found), "finding")]),
+        f"{many(aside, 'pod')} {'has' if aside == 1 else 'have'} nothing to align" * bool(aside),
+        f"{many(ignored, 'rule')} ignored" * bool(ignored),
+        f"{many(known, 'finding')} known from the baseline" * bool(known),
+        f"Machine: {result.machine}" if result.machine is not None else "No machine given (--machine adds checks)",
     )
-    closing = Note(f"{'. '.join(told)}.", "dim")
+    closing = Note(f"{'. '.join(filter(None, told))}.", "dim")
     return [*parts, Paragraph(), closing] if parts else [closing]
 
 
