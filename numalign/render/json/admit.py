@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, closeness_json, head, warnings
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from numalign.analysis.holding import Holding
     from numalign.analysis.placed import Nearby
     from numalign.errors import Notice
-    from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.memory.state import Block
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
@@ -52,6 +52,8 @@ def blocks_json(blocks: Iterable[Block]) -> list[Data]:
     return [{"numaNodes": list(ids(mask)), "type": resource, "bytes": size} for mask, resource, size in blocks]
 
 
+SETTINGS: Final = KubeletConfig._fields[: KubeletConfig._fields.index("feature_gates") + 1]
+"""Fields that decide over pods."""
 _REMEMBERED: Final = lru_cache(maxsize=1024)(format_set)
 """Of the sets that recorded scenarios have, four of five were written a moment before."""
 
@@ -175,19 +177,15 @@ def setup_json(setup: Setup) -> Data:
 
 def settings_json(config: KubeletConfig) -> Data:
     """Write the settings in force under KubeletConfiguration's own names."""
-    return {
-        "topologyManagerPolicy": config.topology_manager_policy,
-        "topologyManagerScope": config.topology_manager_scope,
-        "topologyManagerPolicyOptions": dict(config.topology_manager_policy_options or {}),
-        "cpuManagerPolicy": config.cpu_manager_policy,
-        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options or {}),
-        "reservedSystemCPUs": config.reserved_system_cpus,
-        "memoryManagerPolicy": config.memory_manager_policy,
-        "reservedMemory": [
-            {"numaNode": element.numa_node, "limits": dict(element.limits)} for element in config.reserved_memory
-        ],
-        "kubeReserved": dict(config.kube_reserved),
-        "systemReserved": dict(config.system_reserved),
-        "evictionHard": None if config.eviction_hard is None else dict(config.eviction_hard),
-        "featureGates": dict(config.feature_gates),
-    }
+    settings = {FIELD_NAMES[field]: plain_setting(getattr(config, field)) for field in SETTINGS}
+    options = ("topologyManagerPolicyOptions", "cpuManagerPolicyOptions")
+    return settings | {name: settings[name] or {} for name in options}
+
+
+def plain_setting(value: object) -> object:
+    """Turn a setting into plain data."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [{"numaNode": element.numa_node, "limits": dict(element.limits)} for element in value]
+    return value

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.releases.release import version_text
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, plain, warnings
-from numalign.render.json.admit import holding_json, settings_json, setup_json
+from numalign.render.json.admit import holding_json, plain_setting, settings_json, setup_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,15 +96,6 @@ def suggestion_json(suggestion: Suggestion) -> Data:
             if field in suggestion.reasons and getattr(suggestion.config, field) is not None
         },
     }
-
-
-def plain_setting(value: object) -> object:
-    """Turn a setting into plain data."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, tuple):
-        return [{"numaNode": element.numa_node, "limits": dict(element.limits)} for element in value]
-    return value
 
 
 def status_json(result: StatusResult) -> Data:

@@ -19,7 +19,7 @@ from numalign.kubelet.start.feature_gates import doubtful_gates
 from numalign.model.cpuset import format_set
 from numalign.model.words import sentence
 from numalign.render.escape import guarded, printable
-from numalign.render.json.node import plain_setting
+from numalign.render.json.admit import plain_setting
 from numalign.render.page.document import Block, Document, Item, Note, Paragraph, Picture
 from numalign.render.text.amounts import bytes_text, listed
 from numalign.render.text.restart import node_parts
