@@ -70,10 +70,10 @@ class FilterAnswer(NamedTuple):
     """Node -> text for the user."""
     unresolvable: Mapping[str, str]
     """The same, where preemption cannot help."""
-    judged: int = 0
+    judged: int
     """How many nodes were asked whether they can align the pod's resources, and how many of them cannot."""
-    unaligned: int = 0
-    unknown: int = 0
+    unaligned: int
+    unknown: int
     """How many nodes passed because nobody knows them."""
 
 

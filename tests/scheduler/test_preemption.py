@@ -5,11 +5,46 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler import preemption
+from numalign.scheduler.nrt.value import Zone, ZoneResource
 from numalign.scheduler.placement import Placement
-from tests.scheduler.make import object_of, zone
+from tests.conformance.sched import amounts
+from tests.scheduler.make import cpus, object_of, zone
 
 
 @pytest.mark.parametrize("known", [None, {}, {("default", "p", "c"): 0}], ids=["nothing", "no container", "one"])
 def test_without_victims_nothing_else_is_looked_at(known: Placement | None) -> None:
     with pytest.raises(preemption.EvictionError, match="no victims found, cannot process eviction simulation"):
         preemption.after_eviction(object_of(zone(0, cpu="4")), [], known)
+
+
+def saying(**amounts_: str) -> Zone:
+    """Make zone 0 with CPUs of which some amounts are said."""
+    return Zone("node-0", resources={"cpu": ZoneResource(**amounts(amounts_))})
+
+
+VICTIM = preemption.Victim("default", "p", cpus(2))
+BACK = [
+    ("what is free and what comes back", saying(available="1", allocatable="4"), "3"),
+    ("all of it", saying(available="2", allocatable="4"), "4"),
+    ("more than there is", saying(available="3", allocatable="4"), None),
+    ("where nothing is said to be free", saying(allocatable="4"), "2"),
+    ("where nobody says how much there is", saying(available="1"), None),
+]
+
+
+@pytest.mark.parametrize(("there", "free"), [row[1:] for row in BACK], ids=[row[0] for row in BACK])
+def test_what_is_free_after_an_eviction(there: Zone, free: str | None) -> None:
+    """P-4: 2 CPUs come back to zone 0."""
+    found, known = object_of(there, zone(1, cpu="4", gpu="1")), {("default", "p", "c0"): 0}
+    if free is None:
+        with pytest.raises(preemption.EvictionError, match=preemption.TOO_MUCH):
+            preemption.after_eviction(found, [VICTIM], known)
+    else:
+        after = preemption.after_eviction(found, [VICTIM], known)
+        assert after.zones[0].resources["cpu"].available == amounts({"cpu": free})["cpu"]
+        assert after.zones[1] == found.zones[1]
+
+
+def test_what_a_zone_does_not_list_does_not_come_back_to_it() -> None:
+    found = object_of(zone(0, gpu="4"), zone(1, cpu="4"))
+    assert preemption.after_eviction(found, [VICTIM], {("default", "p", "c0"): 0}) == found
