@@ -22,12 +22,19 @@ def rounded(value: Any) -> Any:
     return round(value, 9) if isinstance(value, float) else value
 
 
+def written(value: Any) -> str:
+    """Write a line."""
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
 def compare(file: Path, told: Iterable[Any]) -> None:
     """Hold what is told of each case against the line of it."""
     if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
-        text = "".join(json.dumps(rounded(one), separators=(",", ":")) + "\n" for one in told)
+        text = "".join(written(rounded(one)) for one in told)
         file.write_bytes(gzip.compress(text.encode(), mtime=0))
         return
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for number, (line, one) in enumerate(zip(lines, told, strict=True)):
-            assert rounded(one) == json.loads(line), f"case {number}"
+            found = rounded(one)
+            assert found == json.loads(line), f"case {number}"
+            assert written(found) == line, f"case {number}: in another order"

@@ -67,6 +67,12 @@ def test_reservations_come_off_every_zone() -> None:
     assert seen(reserved()) == [amounts({"cpu": "18", "memory": "36Gi"})] * 2
 
 
+def test_what_no_pod_asked_for_stays_as_it_is() -> None:
+    found = object_of(zone(0, cpu="30", memory="60Gi", v__gpu="2"))
+    left = amounts({"cpu": "22", "memory": "44Gi", "v/gpu": "2"})
+    assert seen(cache.reserve(OVER, cache.accept(copied(found)), BIG)) == [left]
+
+
 def test_a_resync_with_another_fingerprint_changes_nothing() -> None:
     assert not accepts(OVER, doubted(), published(PODS[0]), PODS)
 

@@ -65,6 +65,12 @@ def test_a_node_that_is_not_known_is_judged_by_its_object() -> None:
     assert known.filter(asked("8500m"), ["new"], objects=things).passed == ("new",)
 
 
+def test_a_node_without_a_known_kubelet_is_judged_by_its_object() -> None:
+    extender = Extender([NODE._replace(session=None)], judge="kubelet")
+    assert extender.filter(asked("4"), ["n"]).passed == ("n",)
+    assert extender.filter(asked("9"), ["n"]).unresolvable["n"].startswith("cannot align container")
+
+
 def test_nodes_that_look_alike_are_judged_once() -> None:
     alike, less = NODE._replace(name="m"), NODE._replace(name="o", nrt=export(FULL, "o"))
     extender = Extender([NODE, alike, less])

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.scheduler.kai import evaluate, records, topology
-from numalign.scheduler.kai.topology import KaiZone
+from numalign.scheduler.kai.topology import KaiOptions, KaiZone
+from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import Zone, ZoneResource
 from numalign.scheduler.request import PodRequest
+from numalign.scheduler.schedulers import surroundings
 from tests.conformance.sched import amounts
 from tests.dice import Dice, draws, rolled
 from tests.scheduler.make import cpus, object_of, pod, zone
@@ -113,6 +115,32 @@ def test_what_a_pod_took_of_each_zone_is_what_went() -> None:
     one, other = (object_of(zone(0)._replace(resources={"cpu": each})) for each in silent)
     assert records.taken(one, other) == ()
     assert records.taken(before, None) == records.taken(None, after) == ()
+
+
+SETTINGS = [
+    ("both", {"policy": "restricted", "scope": "pod"}, ("restricted", "pod")),
+    ("a policy that is not known", {"policy": "own", "scope": "pod"}, ("none", "pod")),
+    ("a scope that is not known", {"policy": "restricted", "scope": "own"}, ("restricted", "container")),
+    ("an empty scope", {"policy": "restricted", "scope": ""}, ("restricted", "container")),
+]
+
+
+@pytest.mark.parametrize(("said", "read"), [row[1:] for row in SETTINGS], ids=[row[0] for row in SETTINGS])
+def test_policy_and_scope_as_kai_reads_them(said: dict[str, str], read: tuple[str, str]) -> None:
+    assert topology.policy_scope(object_of(zone(0, cpu="4"), **said)) == read
+
+
+def test_what_kai_ignores_it_looks_at_on_no_machine() -> None:
+    """K-1, K-8: the option `ignoreList`; what is rebuilt unless told depends on records."""
+    totals, found = NodeTotals(amounts({"cpu": "4", "memory": "1Gi"}), {}, 0), object_of(zone(0, cpu="4", memory="1Gi"))
+    placed = [records.PlacedPod("Running")]
+    for options, pods, aware, rebuilds in (
+        (KaiOptions(), [], {"cpu", "memory"}, False),
+        (KaiOptions(ignored=("memory",)), placed, {"cpu"}, True),
+        (KaiOptions(reconstruct=False), placed, {"cpu", "memory"}, False),
+    ):
+        around = surroundings(options, [(totals, found, pods), (totals, None, [])])
+        assert (around.aware, around.rebuilds, around.exposed, around.zones) == (aware, rebuilds, {"cpu", "memory"}, 1)
 
 
 def test_which_resources_kai_looks_at() -> None:

@@ -115,12 +115,8 @@ def evaluate(pod: PodRequest, machine: KaiTopology | None) -> Evaluation:
         return Evaluation(True)
     concurrent, serial = demands(pod).of_scope(machine.scope)
     together = solve(machine, concurrent)
-    if not together.admit:
-        return together
-    for demand in serial:
-        if not solve(machine, (demand,)).admit:
-            return Evaluation(False)
-    return together
+    fits = together.admit and all(solve(machine, (demand,)).admit for demand in serial)
+    return together if fits else Evaluation(False)
 
 
 def solve(machine: KaiTopology, concurrent: Sequence[Amounts]) -> Evaluation:
