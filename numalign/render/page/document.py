@@ -190,10 +190,6 @@ def _shown(cell: Cell) -> str:
     return printable(text_of(cell))
 
 
-def _style(cell: Cell) -> str:
-    return _COLOURS[cell.style] if isinstance(cell, Styled) else ""
-
-
 def terminal_width(stream: TextIO | None = None) -> int:
     """Return how wide the terminal of a stream (standard output) is, or 80 where it is none; `COLUMNS` counts first."""
     told = os.environ.get("COLUMNS", "")
@@ -294,7 +290,9 @@ def _row(
         for place, width, lines in zip(places, wide, cells, strict=True):
             text = lines[number] if number < len(lines) else ""
             flush = text.rjust(width) if table.columns[place] in table.right else text.ljust(width)
-            line += [(flush, _style(row[place])), (" " * layout.GAP, "")]
+            cell = row[place]
+            look = _COLOURS[cell.style] if isinstance(cell, Styled) else ""
+            line += [(flush, look), (" " * layout.GAP, "")]
         yield _without_trailing_blanks(line)
 
 

@@ -189,7 +189,8 @@ class _Drawn:
         top = self._head(top)
         nodes = sorted(self.machine.numa_nodes, key=lambda node: node.id)
         seated = [node for node in nodes if node.cpus]
-        bare = [node for node in nodes if not node.cpus and (node.memory or self._has_device(node))]
+        holding = {one[2] for one in self.rooms.devices}
+        bare = [node for node in nodes if not node.cpus and (node.memory or node.id in holding)]
         two = len(seated) > 1
         gutter = WIDE_GUTTER if two and self._spread() else GUTTER
         width = (WIDTH - 2 * MARGIN - gutter) / 2 if two else WIDTH - 2 * MARGIN - (80 if self._spread() else 0)
@@ -226,14 +227,8 @@ class _Drawn:
         self.described += [self.said.verdict, *self.said.why]
         return y - 2
 
-    def _has_device(self, node: NUMANode) -> bool:
-        return any(one[2] == node.id for one in self.rooms.devices)
-
     def _spread(self) -> bool:
         return any(guest.result is not None and guest.result.alignment.verdict == "spread" for guest in self.guests)
-
-    def _floats(self) -> bool:
-        return any(one.result and one.result.alignment.cpus_float and one.result.devices for one in self.guests)
 
     def _folded(self, nodes: Sequence[NUMANode], top: float) -> float:
         """Name the NUMA nodes that have nothing, in a line."""
@@ -358,13 +353,14 @@ class _Drawn:
 
     def _key(self, y: float, far: Sequence[Far]) -> float:
         """Explain the looks that occur; returns where that ends."""
-        signs = self.rooms.signs
+        signs, every = self.rooms.signs, [one.result for one in self.guests if one.result]
+        floats = any(one.alignment.cpus_float and one.devices for one in every)
         rows = [
             (FREE, "free, or in the shared pool") if "free" in signs else None,
             (RESERVED, "reserved") if "reserved" in signs else None,
             (f"{FREE} {GUESSED}", "NUMA node from /sys, not from the device plugin") if "guessed" in signs else None,
             (FRAME, "far from the CPUs of its container") if far else None,
-            (LOOSE, "the CPUs of its container are not pinned") if self._floats() else None,
+            (LOOSE, "the CPUs of its container are not pinned") if floats else None,
         ]
         x = MARGIN
         for look, label in filter(None, rows):

@@ -27,7 +27,7 @@ from numalign.render.text.status import findings_parts, stopped
 from numalign.results.node import ConfigCheckResult, NodeCheck
 
 if TYPE_CHECKING:
-    from numalign.analysis.config.check import ConfigFinding, ConfigReport
+    from numalign.analysis.config.check import ConfigFinding
     from numalign.kubelet.setup import Setup
 
 
@@ -55,7 +55,8 @@ def check_document(result: ConfigCheckResult, origin: str) -> Document:
         parts += _node_parts(node) if node else [Note(starts, "warn" if gates else "good")]
     else:
         parts.append(Note(f"The kubelet does NOT start: {_counted(len(report.steps), report.repairable)}", "bad"))
-    sums = memory_lines(report.memory) if report.memory is not None and _shows(report) else ()
+    memory, static = report.memory, report.repaired.memory_manager_policy == "Static"
+    sums = memory_lines(memory) if memory is not None and (memory.given or static) else ()
     for number, step in enumerate(report.steps, start=1):
         parts += [Paragraph(), Item(number, f'"{step.error}"')]
         if step.change is None:
@@ -101,10 +102,6 @@ def _node_parts(node: NodeCheck) -> list[Block]:
             Note("The configuration alone starts.", "dim"),
         ]
     return [*parts, *findings_parts([one for one in node.findings if one.severity != "info"], node.remedy)]
-
-
-def _shows(report: ConfigReport) -> bool:
-    return bool(report.memory and report.memory.given) or report.repaired.memory_manager_policy == "Static"
 
 
 def memory_lines(memory: MemorySum) -> tuple[tuple[str, str, int], ...]:

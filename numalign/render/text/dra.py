@@ -14,7 +14,7 @@ from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.dra.changes import ClaimChange
-    from numalign.dra.result import ClaimAllocation, Gate
+    from numalign.dra.result import Gate
     from numalign.dra.values import Constraint
     from numalign.dra.why import Publisher, Why
     from numalign.results.dra import ClaimsCheck, DeviceGot, DraCheckResult, NodeCheck
@@ -49,9 +49,11 @@ def check_document(result: DraCheckResult, *, wide: bool = False) -> Document:
     rows = (row for check in result.checks for row in _rows(check))
     document += [Paragraph(), Table(columns, tuple(tuple([row[place] for place in places]) for row in rows))]
     for check in result.checks:
-        document += _absent(check)
+        errors = [f"{', '.join(check.absent)} is not in the input or the cluster"] * bool(check.absent)
         if check.ended is not None:
-            document += [Paragraph(), Note(_ended(check, check.ended), "bad")]
+            errors.append(f"unschedulable: the error on {check.ended.node} ends the scheduling on all nodes")
+        for text in errors:
+            document += [Paragraph(), Note(f"{check.full_name}: {text}", "bad")]
         for nodes in grouped((node.failure, node) for node in check.nodes if not node.fits).values():
             document += [Paragraph(), *_failure(check, nodes)]
     if len(result.checks) > 1:
@@ -107,16 +109,6 @@ def numa_text(got: Iterable[DeviceGot]) -> str:
     if not nodes:
         return "not said"
     return ", ".join(map(str, nodes)) + (", NUMA node unknown" if None in said else "")
-
-
-def _absent(check: ClaimsCheck) -> Iterator[Block]:
-    if check.absent:
-        yield Paragraph()
-        yield Note(f"{check.full_name}: {', '.join(check.absent)} is not in the input or the cluster", "bad")
-
-
-def _ended(check: ClaimsCheck, node: NodeCheck) -> str:
-    return f"{check.full_name}: unschedulable: the error on {node.node} ends the scheduling on all nodes"
 
 
 def _failure(check: ClaimsCheck, nodes: Sequence[NodeCheck]) -> Iterator[Block]:
@@ -179,8 +171,5 @@ def _changes(changes: Sequence[ClaimChange]) -> Iterator[Block]:
         yield Paragraph("fixes (each tested):", 2)
         for change in changes:
             yield Paragraph(f"- {change.text}", 2)
-            yield Note(f"gives {_gives(change.claims)}", "dim", 6)
-
-
-def _gives(claims: Iterable[ClaimAllocation]) -> str:
-    return few_of([one.device.device for claim in claims for one in claim.devices], 8)
+            devices = [one.device.device for claim in change.claims for one in claim.devices]
+            yield Note(f"gives {few_of(devices, 8)}", "dim", 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Styled, Table
-from numalign.results.cluster import NamedRun, SimulateResult
+from numalign.results.cluster import SimulateResult
 from numalign.scheduler.simulate.report import Report, Share, Verdicts
 
 _ENDINGS = {
@@ -78,7 +78,7 @@ def simulate_document(result: SimulateResult) -> Document:
                 document += _verdicts(name, "all nodes of the audited attempts", report.audited, result.causes)
             if report.ended_by in _ENDINGS:
                 document.append(Note(f"{name}: {_ENDINGS[report.ended_by]} (at {seconds(report.ended_s)})", "warn"))
-    document += [Note(f"{one.name}: failed: {one.error}", "bad") for one in _failed(result)]
+    document += [Note(f"{one.name}: failed: {one.error}", "bad") for one in result.runs if one.report is None]
     while document and document[-1] == Paragraph():
         document.pop()
     return document
@@ -113,10 +113,6 @@ def _no_machine(name: str, report: Report) -> Iterator[Block]:
         if len(said) > MAX_MESSAGES:
             yield Paragraph(f"and {len(said) - MAX_MESSAGES} other reasons", 2)
         yield Paragraph()
-
-
-def _failed(result: SimulateResult) -> Iterator[NamedRun]:
-    return (one for one in result.runs if one.report is None)
 
 
 def _verdicts(name: str, what: str, verdicts: Verdicts, texts: Mapping[str, str]) -> Iterator[Block]:

@@ -79,7 +79,7 @@ def _one_table(table: Matrix, told: ExplainedPod) -> Iterator[Block]:
     refusal = told.refusal if table is told.matrices[-1] else None
     yield Paragraph()
     if told.containers > 1:
-        yield Paragraph(_whom(table.container), 2)
+        yield Paragraph("Whole pod" if table.container is None else f"Container {table.container}", 2)
     if refusal is not None and refusal.odd_cores:
         table = table.of_parts()
     given, far = allocated(told).get(table.container or ""), in_the_table(told).get(table.container or "")
@@ -202,10 +202,6 @@ def untied_text(one: Untied, qos: QoS) -> str:
     if one.kind == "no-plugin":
         return NO_PLUGIN
     return cause_text(one.cause, qos)
-
-
-def _whom(container: str | None) -> str:
-    return "Whole pod" if container is None else f"Container {container}"
 
 
 def _in_spite(told: ExplainedPod, refusal: Refusal) -> Iterator[str]:

@@ -50,11 +50,6 @@ def needs(asked: Asked, too: Sequence[Too] = ()) -> tuple[str, str]:
     return f"{amount_of(asked.resource, asked.amount, up=True)}{reduced_text(asked)}{alone}{more}", "" if many else "s"
 
 
-def is_are(asked: Asked) -> str:
-    """Write the verb after what is requested."""
-    return "are" if asked.amount != 1 and not is_bytes(asked.resource) else "is"
-
-
 def _parts(asked: Asked) -> str:
     parts = (f"{name} {amount_text(asked.resource, amount, up=True)}" for name, amount in asked.parts)
     return f" ({' + '.join(parts)})" if len(asked.parts) > 1 else ""
@@ -207,12 +202,9 @@ def fits_on(one: width_facts.FitsOn) -> str:
     whose = "1 socket" if one.sockets == 1 else f"{one.sockets} sockets"
     more = f" align-by-socket allows all NUMA nodes of {whose}." * bool(one.sockets)
     if one.width == 1:
-        return f"{what} fit{s} on 1 NUMA node: each has {'at most ' * (not _equal(one.had))}{most}.{more}"
+        unequal = len({place.total for place in one.had.places}) > 1
+        return f"{what} fit{s} on 1 NUMA node: each has {'at most ' * unequal}{most}.{more}"
     return f"{what} need{s} {nodes_count(one.width)}: each has at most {most}.{more}"
-
-
-def _equal(had: Spread) -> bool:
-    return len({one.total for one in had.places}) < 2
 
 
 def fits_too(one: width_facts.FitsToo) -> str:
@@ -256,7 +248,8 @@ def could(one: width_facts.Could) -> str:
     """Say where a resource could be allocated alone."""
     if one.must is not None:
         return f"{asked_text(one.asked)}. {_must(one.asked.resource, one.must)}"
-    what = f"{needs(one.asked)[0]} {is_are(one.asked)} free on"
+    what, s = needs(one.asked)
+    what = f"{what} {'is' if s else 'are'} free on"
     if one.nodes == 0:
         return f"{what} several NUMA nodes together."
     return f"{what} any NUMA node." if one.nodes is None else f"{what} {nodes_text(one.nodes)} only."
