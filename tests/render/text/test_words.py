@@ -18,13 +18,14 @@ from numalign.render.json.reasons import _named, reason_json, told_json
 from numalign.render.text import words
 from numalign.render.text.changes import Advice
 from numalign.render.text.explain import explanation
+from numalign.render.text.words import pods as words_of_changes
 from numalign.results.explain import ExplainedPod, reasons_of
 from numalign.tasks.explain import explained_pod
 from tests.refusals.survey import refusals, scenarios
 from tests.schemas import SCHEMAS
 
 ROOT = Path(numalign.__file__).parent
-KINDS = tuple(words.WRITERS)
+KINDS = (*words.WRITERS, *words_of_changes.WRITERS)
 AREA = (
     "analysis/reasons",
     "render/text/words",

@@ -7,16 +7,14 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons import change_facts
 from numalign.analysis.reasons.facts import TooLittle, resource_of, with_asked
 from numalign.analysis.reasons.order import reasons
-from numalign.analysis.settings import MEMORY_POLICY, POLICY, SCOPE
-from numalign.kubelet.releases.release import OPTIONS
 from numalign.model.resources import is_extended
 from numalign.render.text.amounts import listed, quantity_text
-from numalign.render.text.words import asked, memory, pods, shortage
+from numalign.render.text.words import asked, memory, shortage
 
 if TYPE_CHECKING:
+    from numalign.analysis.reasons import change_facts
     from numalign.analysis.reasons.asked import Asked
     from numalign.analysis.reasons.order import Case, Told
     from numalign.analysis.refusal import Refusal
@@ -31,37 +29,20 @@ CASES: Mapping[Case, str] = {
 }
 """In which state of the machine a fact holds."""
 
-EFFECTS: Mapping[tuple[str, str], str] = {
-    (POLICY, "restricted"): "restricted allows several NUMA nodes where 1 is too small even when empty.",
-    (POLICY, "best-effort"): "best-effort never rejects.",
-    (POLICY, "none"): "none ignores NUMA nodes.",
-    (SCOPE, "container"): "The kubelet then aligns each container separately.",
-    (SCOPE, "pod"): "The kubelet then chooses NUMA nodes once, for the whole pod.",
-    (MEMORY_POLICY, "None"): "The kubelet then ignores memory when it aligns.",
-    **{(row.name, "true"): row.on for row in OPTIONS.values() if not row.number},
-    **{(row.name, "false"): row.off for row in OPTIONS.values() if not row.number},
-}
-"""(flag or option, value) -> what it does to a pod that was refused without it."""
-
-
-def effect(one: change_facts.Effect) -> str:
-    """Say what a setting does."""
-    return EFFECTS[one.name, one.value]
-
-
-WRITERS: asked.Writers = {
-    **asked.WRITERS,
-    **memory.WRITERS,
-    **pods.WRITERS,
-    **shortage.WRITERS,
-    change_facts.Effect: effect,
-}
-"""Kind of fact -> what writes it."""
+WRITERS: asked.Writers = {**asked.WRITERS, **memory.WRITERS, **shortage.WRITERS}
+"""Kind of fact -> what writes it, of facts of a rejection; `pods` has those that only changes need."""
 
 
 def words(fact: change_facts.Reasonable) -> str:
     """Write a fact, a sentence."""
-    return WRITERS[type(fact)](fact)
+    return (WRITERS.get(type(fact)) or _of_changes()[type(fact)])(fact)
+
+
+def _of_changes() -> asked.Writers:
+    """Import what `admit` never says: two dozen kinds of facts."""
+    from numalign.render.text.words import pods
+
+    return pods.WRITERS
 
 
 def sentence(told: Told) -> str:

@@ -1,11 +1,13 @@
-"""What pods to move hold, and why no more may be asked: in words."""
+"""What pods to move hold, why no more may be asked, and what a setting does: in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from numalign.analysis.reasons import change_facts as facts
+from numalign.analysis.settings import MEMORY_POLICY, POLICY, SCOPE
+from numalign.kubelet.releases.release import OPTIONS
 from numalign.model.quantity import NANO, of_thousandths, with_decimals
 from numalign.model.resources import CPU, is_bytes, unit_of
 from numalign.render.text.amounts import (
@@ -187,9 +189,28 @@ def counts_as_whole(one: facts.CountsAsWhole) -> str:
     return f"{counts} Other pods request {taken_text(amount)} CPUs, which leaves {left}, {asked} requested."
 
 
+EFFECTS: Mapping[tuple[str, str], str] = {
+    (POLICY, "restricted"): "restricted allows several NUMA nodes where 1 is too small even when empty.",
+    (POLICY, "best-effort"): "best-effort never rejects.",
+    (POLICY, "none"): "none ignores NUMA nodes.",
+    (SCOPE, "container"): "The kubelet then aligns each container separately.",
+    (SCOPE, "pod"): "The kubelet then chooses NUMA nodes once, for the whole pod.",
+    (MEMORY_POLICY, "None"): "The kubelet then ignores memory when it aligns.",
+    **{(row.name, "true"): row.on for row in OPTIONS.values() if not row.number},
+    **{(row.name, "false"): row.off for row in OPTIONS.values() if not row.number},
+}
+"""(flag or option, value) -> what it does to a pod that was refused without it."""
+
+
+def effect(one: facts.Effect) -> str:
+    """Say what a setting does."""
+    return EFFECTS[one.name, one.value]
+
+
 WRITERS: Final[Writers] = {
     facts.AsWide: as_wide,
     facts.CountsAsWhole: counts_as_whole,
+    facts.Effect: effect,
     facts.Elsewhere: elsewhere,
     facts.EnoughBut: enough_but,
     facts.HasThere: has_there,
