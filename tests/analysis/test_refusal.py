@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.reasons.needed import effects
 from numalign.analysis.refusal import refusal
+from numalign.analysis.settings import GATES, MEMORY_POLICY, POLICY, TOPOLOGY_POLICY_OPTIONS
 from numalign.analysis.situation import Situation, arrivals, with_amounts
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.past import moved, without
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
-from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
@@ -161,3 +163,21 @@ def test_a_limit_that_equals_the_request_goes_along_and_another_stays() -> None:
     assert container.requests["cpu"].nano == NANO
     assert container.limits["cpu"].nano == 4 * NANO
     assert container.requests["memory"] == container.limits["memory"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "told"),
+    [
+        (POLICY, "restricted", True),
+        (POLICY, "single-numa-node", False),
+        (MEMORY_POLICY, "None", True),
+        (MEMORY_POLICY, "Static", False),
+        (TOPOLOGY_POLICY_OPTIONS, "max-allowable-numa-nodes=9", False),
+        (TOPOLOGY_POLICY_OPTIONS, "prefer-closest-numa-nodes=true", True),
+        (GATES, "CPUManagerPolicyAlphaOptions=true", False),
+    ],
+)
+def test_what_a_setting_does_to_a_pod_is_told_unless_it_is_stricter_than_all_or_only_lets_others_in(
+    flag: str, text: str, told: bool
+) -> None:
+    assert bool([*effects({flag: text}, IDEAL)]) is told

@@ -42,6 +42,13 @@ CASES = [
         "kubelet 1.37 crashes at its start with SidecarContainers in featureGates; fix: remove it",
     ),
     (
+        "of the first release that was recorded, too",
+        (1, 32),
+        {"CPUManager": True},
+        (),
+        "kubelet 1.33 crashes at its start with CPUManager in featureGates; fix: remove it",
+    ),
+    (
         "a gate is named that will be gone",
         (1, 37),
         {"DynamicResourceAllocation": True, "KubeletTracing": True},
