@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.kubelet import admission, device, node
-from numalign.kubelet.admission import open_session
+from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import PodDemand, read_demand
 from numalign.kubelet.node import AdmitResult, Node, NodeState
@@ -401,3 +401,18 @@ def test_a_pod_that_comes_again_takes_over_nothing_of_its_former_life() -> None:
     there = admission.admit(session, asking("p", 2, 1)).then
     then = admission.admit(admission.end(there, "p"), asking("q", 0, 2)).then
     assert not admission.admit(then, asking("p", 0, 1)).admit
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_pods_come_one_after_another_and_their_containers_may_start_between(started: bool) -> None:
+    """An init container holds its memory until the next container starts (docs/rules/memory-manager.md 43)."""
+    reserved = (MemoryReservation(0, {"memory": "1Gi"}),)
+    config = KubeletConfig("best-effort", memory_manager_policy="Static", reserved_memory=reserved)
+    config = config._replace(kube_reserved={"memory": "1Gi"}, eviction_hard={})
+    session = open_session(Setup(machine(), config, "kubelet"), fit_check=False)
+    init, app = ({"name": name, **asks("1", memory)} for name, memory in (("i", "4Gi"), ("c", "1Gi")))
+    wide = {"containers": [{"name": "c", **asks("1", "3Gi")}]}
+    specs = [{"initContainers": [init], "containers": [app]}, wide]
+    pods = [read_pod({"metadata": {"name": str(n), "uid": str(n)}, "spec": spec}) for n, spec in enumerate(specs)]
+
+    assert [one.admit for one in admit_in_order(session, pods, started=started)] == [True, started]
