@@ -63,7 +63,8 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     where = f", unknown on {unknown} of {len(shape.nodes)} nodes" * bool(unknown)
     yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}{where}", 2)
     yield Paragraph(f"on an empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}", 2)
-    yield Note(_blind(shape), "warn" if shape.too_many > 0 else "", 2)
+    blind, more = f"by node totals only: {shape.blind} (empty: {shape.blind_empty})", shape.too_many
+    yield Note(f"{blind}{f': {more} too many' * (more > 0)}", "warn" if more > 0 else "", 2)
     if stranded := amounts_text(shape.stranded, ""):
         yield Paragraph(f"stranded: {stranded}", 2)
     found = shape.fragmentation
@@ -87,12 +88,6 @@ def alignment_text(count: int | None, aligned: int | None, nothing: int) -> str:
         return f"{count}, with nothing to align"
     rest = f", {nothing} with nothing to align" if nothing else ""
     return f"{count}, {'all' if aligned == count else f'{aligned} of these'} aligned{rest}"
-
-
-def _blind(shape: ShapeCapacity) -> str:
-    """Say what node totals alone would promise."""
-    text = f"by node totals only: {shape.blind} (empty: {shape.blind_empty})"
-    return f"{text}: {shape.too_many} too many" if shape.too_many > 0 else text
 
 
 def _row(group: Sequence[NodeCapacity]) -> tuple[Cell, ...]:

@@ -127,17 +127,13 @@ def _merged(rows: Sequence[ComparedRow], *, wide: bool) -> Iterator[tuple[Compar
 
     def key(one: ComparedRow) -> tuple[object, ...]:
         policy, _, *cells = _row(one, wide=wide)
-        return one.setup.machine.name, one.option, policy, *cells, _in_claims(one)
+        claims = one.claims and repr([(pod.pod, pod.containers) for pod in one.claims.pods])
+        return one.setup.machine.name, one.option, policy, *cells, claims
 
     for group in grouped((key(one), one) for one in rows).values():
         config = group[0].setup.config
         scopes = ", ".join(dict.fromkeys(one.setup.config.topology_manager_scope for one in group))
         yield group[0], NOTHING if config.topology_manager_policy == "none" else scopes, any(x.present for x in group)
-
-
-def _in_claims(one: ComparedRow) -> str:
-    """Give what decides the cell about claims."""
-    return "" if one.claims is None else repr([(pod.pod, pod.containers) for pod in one.claims.pods])
 
 
 def _header(result: CompareResult, origins: Sequence[str]) -> Iterator[str]:

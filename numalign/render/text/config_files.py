@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from numalign.analysis.config.suggest import Suggestion
 from numalign.analysis.config.systems import FORMATS, KARPENTER, KUBESPRAY_NAMES, Fields
-from numalign.kubelet.config import FIELD_NAMES, MemoryReservation
+from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
 from numalign.render.json import Data
@@ -70,14 +70,11 @@ def _flags(suggestion: Suggestion) -> Iterator[tuple[str, str]]:
         if isinstance(value, Mapping):
             text = ",".join(f"{key}{sign}{one}" for key, one in value.items())
         elif isinstance(value, tuple):
-            text = ";".join(map(_reserved_text, value))
+            limits = ((one.numa_node, ",".join(f"{key}={each}" for key, each in one.limits.items())) for one in value)
+            text = ";".join(f"{node}:{amounts}" for node, amounts in limits)
         else:
             text = str(value)
         yield _FLAG_NAMES.get(field, field.replace("_", "-")), text
-
-
-def _reserved_text(element: MemoryReservation) -> str:
-    return f"{element.numa_node}:{','.join(f'{name}={text}' for name, text in element.limits.items())}"
 
 
 def _by_flags(head: str, each: str) -> Written:

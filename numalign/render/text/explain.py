@@ -118,7 +118,7 @@ def explanation(
         above, below = (judged, []) if told.containers == 1 else ([], judged)
         better = changes_lines(config, told, advice, reasons_of(told, config).steps, wide=wide) if told.changes else ()
         return [
-            _admitted(told.pod),
+            Note(admitted_text(told.pod), "warn" if told.pod.missing or told.pod.aligned is False else "good"),
             *above,
             *tables(told),
             *_placements(told),
@@ -208,10 +208,6 @@ def _where(told: ExplainedPod) -> str:
     """Name the container of several at which a pod was refused, where the sentences are about that one alone."""
     refusal = told.refusal
     return "" if refusal is None or refusal.at is None or told.containers == 1 else f" at container {refusal.at}"
-
-
-def _admitted(pod: PodResult) -> Note:
-    return Note(admitted_text(pod), "warn" if pod.missing or pod.aligned is False else "good")
 
 
 def admitted_text(pod: PodResult) -> str:

@@ -10,7 +10,7 @@ from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.topology.options import PREFER_CLOSEST
 from numalign.model.quantity import of_thousandths, parse, readable_near, value, with_decimals
 from numalign.model.resources import CPU, NATIVE, is_hugepages, page_size, unit_of
-from numalign.render.text.amounts import amount_text, bytes_text, listed, nodes_text
+from numalign.render.text.amounts import amount_of, amount_text, bytes_text, listed, nodes_text
 from numalign.render.text.words.asked import (
     Writers,
     all_devices,
@@ -96,7 +96,8 @@ def no_whole_bytes(one: facts.NoWholeBytes) -> str:
 def odd_cores(one: facts.OddCores) -> str:
     """Say that a number of CPUs is no whole cores, and which numbers next to it are."""
     are = "is not a whole core" if one.amount == 1 else "are not whole cores"
-    text = f"{_cpus(one)} {are}, and full-pcpus-only allocates whole cores ({one.threads} CPUs each)."
+    what = f"{amount_of(CPU, one.amount)}{f' of {one.by}' * (one.by is not None)}"
+    text = f"{what} {are}, and full-pcpus-only allocates whole cores ({one.threads} CPUs each)."
     others = "".join(
         f" The same is true of {name} ({cpus}{f': request {_near(cpus, one.threads)}' * (cpus != one.amount)})."
         for name, cpus in one.others
@@ -116,10 +117,6 @@ def cores_taken(one: facts.CoresTaken) -> str:
         return f"{asked}, {now}{one.total} on an empty node"
     only = "full-pcpus-only counts free CPUs of cores without a reserved CPU"
     return f"{asked}. {only}: {now}{one.total} on an empty node."
-
-
-def _cpus(one: facts.OddCores) -> str:
-    return f"{one.amount} CPU{'s' * (one.amount != 1)}{f' of {one.by}' * (one.by is not None)}"
 
 
 def _near(cpus: int, threads: int) -> str:
