@@ -49,7 +49,7 @@ ODD: list[tuple[str, dict[DeviceID, Device], str]] = [
     ("a list that is none", of_node_0(attributes=CPU_LIST), "dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: 0-x"),
     ("a group without an amount", of_node_0(capacity={}), ""),
     ("a group of another machine", {DeviceID("dra.cpu", NODE, "cpudevnumaX"): Device("cpudevnumaX")}, ""),
-    ("no CPU of the machine", {DeviceID("dra.cpu", NODE, "d"): Device("d", {"cpuID": Attribute("int", 70000)})}, ""),
+    ("no CPU of the machine", {DeviceID("dra.cpu", NODE, "d"): Device("d", {"cpuID": Attribute("int", 65536)})}, ""),
     ("devices of another driver", {DeviceID("gpu.x", NODE, "d"): Device("d", {"cpuID": Attribute("int", 1)})}, ""),
 ]  # fmt: skip
 
@@ -131,6 +131,7 @@ def test_the_order_of_claims_that_hold_cpus_already_is_doubted() -> None:
     one, other = held("a", "cpudevnuma000", 4), held("b", "cpudevnuma001", 4)
 
     assert order_doubt([one, other], NODE) == ()
+    assert order_doubt([held(name, "cpudevmachine", None) for name in "ab"], NODE) == ()
     assert (
         "claims hold CPUs of one group in unknown order: CPU ids are one possible answer"
         in order_doubt([one, held("c", "cpudevnuma000", 2)], NODE)[0]

@@ -78,7 +78,8 @@ def test_fit_names_every_shortage() -> None:
 def test_a_full_machine_takes_no_more_pods() -> None:
     totals = NodeTotals(amounts({"cpu": "8", "memory": "16Gi", "pods": "2"}), {}, 2)
     full = KnownNode(ClusterNode("n", totals), Belief())
-    assert tried(SchedulerConfig("unaware"), [full], asking(1)).judgements[0].verdict.message == "Too many pods"
+    verdict = tried(SchedulerConfig("unaware"), [full], asking(1)).judgements[0].verdict
+    assert (verdict.message, verdict.resource, verdict.best) == ("Too many pods", "pods", 0)
 
 
 def test_over_reserve_waits_where_a_zone_would_still_do() -> None:

@@ -28,7 +28,10 @@ SAME = [
     ("items of maps", ["{'a': 1}['a'] == 1", "{'a': 1}.a == 1", "{1: 2}[dyn(1u)] == 2", "{true: 1}[true] == 1"]),
     ("in a list by value", ["1 in [1, 2]", "!(3 in [1, 2])", "1 in [dyn(1.0)]"]),
     ("in a map by key", ["'a' in {'a': 1}", "!('b' in {'a': 1})", "dyn(1u) in {1: 2}"]),
-    ("items that may be missing", ["[1, 2][?1].value() == 2", "![1, 2][?2].hasValue()", "![1, 2][?-1].hasValue()"]),
+    (
+        "items that may be missing",
+        ["[1, 2][?1].value() == 2", "[1, 2][?0].value() == 1", "![1, 2][?2].hasValue()", "![1, 2][?-1].hasValue()"],
+    ),
     ("of maps", ["{'a': 1}[?'a'].value() == 1", "!{'a': 1}[?'b'].hasValue()", "{'a': 1}.?a.hasValue()"]),
     ("a chain of what may be missing", ["{'a': {'b': 1}}.?a.b.value() == 1", "!{'a': {'b': 1}}.?x.b.hasValue()"]),
     (

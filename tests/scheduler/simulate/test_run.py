@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from numalign.errors import InputError
 from numalign.model.machine import Taint
+from numalign.model.pod import Container
 from numalign.scheduler import schedulers
 from numalign.scheduler.attempt import attempt, judge
 from numalign.scheduler.choice import Sampling
@@ -548,6 +549,16 @@ def test_what_is_not_said_of_a_run() -> None:
     assert report.audited == Verdicts()
     assert Simulation(nodes("a"))[1:] == (0, False, "none", 10, 0)
     assert Workload(0, "one", pod("1"))[3:] == ("pod", 1, None, None, None)
+
+
+def test_a_pod_without_requests_counts_in_the_score() -> None:
+    """docs/rules/scheduling.md 2.5: so the second one goes to the other node."""
+    bare = pod("1")._replace(qos="BestEffort", containers=(Container("c", "app", {}, {}),))
+    settings = Simulation(fleet("ab", SCHEDULERS["unaware"], ExporterConfig(), Timing(horizon_s=60)))
+
+    report = simulate(settings, [Workload(0, "w", bare, "replicaset", 2)])
+
+    assert [row.machine for row in report.pods] == ["a", "b"]
 
 
 def test_a_bare_pod_is_not_made_again() -> None:
