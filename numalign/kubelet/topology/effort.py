@@ -114,7 +114,7 @@ def _members(mask_set: MaskSet) -> int:
         return 1
     if len(mask_set.conditions) == 1 and not mask_set.conditions[0].spans and not mask_set.touched:
         return _members_with(mask_set, *mask_set.conditions)
-    from numalign.kubelet.topology.merge.limits import in_every_set
+    from numalign.kubelet.topology.merge.in_every_set import in_every_set
 
     order = [node for node in range(mask_set.nodes.bit_length()) if mask_set.nodes >> node & 1]
     search = in_every_set([mask_set], order, len(order))
@@ -139,7 +139,7 @@ def _members_with(mask_set: MaskSet, condition: AtLeast) -> int:
     for node in range(mask_set.nodes.bit_length()):
         if not mask_set.nodes >> node & 1:
             continue
-        weight = condition.weights[node] if node < len(condition.weights) else 0
+        weight = condition.weight(node)
         after = {} if mask_set.required >> node & 1 else ways.copy()
         for has, number in ways.items():
             enough = min(has + weight, need)

@@ -49,6 +49,10 @@ class AtLeast(NamedTuple):
     need: int
     spans: tuple[int, ...] = ()
 
+    def weight(self, node: int) -> int:
+        """Give the amount on a node."""
+        return self.weights[node] if node < len(self.weights) else 0
+
     def met_by(self, mask: NUMAMask) -> bool:
         """Tell whether the nodes of `mask` together have enough."""
         weights, need, spans = self

@@ -136,7 +136,7 @@ def best_member(
     if comb(len(order), width) <= MAX_MASKS_TRIED:
         return _best_of(map(sum, combinations([1 << node for node in order], width)), numa, holds)
     from numalign.kubelet.topology.merge.best_set import closest, lowest
-    from numalign.kubelet.topology.merge.limits import in_every_set
+    from numalign.kubelet.topology.merge.in_every_set import in_every_set
 
     limits = in_every_set(sets, order, width, sockets)
     if numa is None or numa.distances is None:
@@ -195,8 +195,8 @@ def _size_key(width: int, target: int) -> int:
 
 def _smallest_and(sets: Sequence[MaskSet], common: NUMAMask, width: int, numa: NUMAInfo) -> NUMAMask | None:
     """Return the best AND of one mask from each set with exactly `width` nodes, or None."""
+    from numalign.kubelet.topology.merge.and_of_sets import and_of_sets, leaves_out
     from numalign.kubelet.topology.merge.best_set import Anything, closest, lowest
-    from numalign.kubelet.topology.merge.limits import and_of_sets, leaves_out
 
     order = [node for node in range(common.bit_length()) if common >> node & 1]
 
