@@ -8,8 +8,8 @@ from itertools import combinations
 from numalign.analysis.matrix import Row
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ResourcePairs
-from numalign.kubelet.memory.allocate import DEFAULT_TOO_WIDE, EXTENDED_TOO_WIDE, NO_EXTENDED, best_hint
-from numalign.kubelet.memory.hints import calculate, narrowest
+from numalign.kubelet.memory.allocate import DEFAULT_TOO_WIDE, EXTENDED_TOO_WIDE, NO_EXTENDED
+from numalign.kubelet.memory.hints import best_hint, calculate, narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids

@@ -8,12 +8,11 @@ from itertools import chain
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
-from numalign.kubelet.memory.hints import breaks_group, calculate
+from numalign.kubelet.memory.hints import best_hint, breaks_group, calculate
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.effort import Effort, all_sets, endure
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
-from numalign.kubelet.topology.merge.families import best_member
-from numalign.model.cpuset import NUMAMask, ids
+from numalign.model.cpuset import NUMAMask
 from numalign.model.resources import MEMORY
 
 NO_DEFAULT = "[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
@@ -135,36 +134,6 @@ def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mas
         if total % WORD < amount:
             return True
     return False
-
-
-def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
-    """Return the best hint whose mask contains `required`: preferred, then fewest nodes, then smallest mask (rule 37).
-
-    No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.
-    """
-    if not isinstance(hints, HintFamily):
-        found = [hint for hint in hints if hint.numa_affinity is not None and not required & ~hint.numa_affinity]
-        return min(found, key=_rank, default=None)
-    nodes = 0
-    for mask_set in hints.sets:
-        nodes |= mask_set.nodes
-    if required & ~nodes:
-        return None
-    if hints.width == 1 and not required & (required - 1):
-        for node in (required,) if required else (1 << place for place in ids(nodes)):
-            if hints.has(node):
-                return TopologyHint(node, True)
-    sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
-    for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
-        masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
-        if masks:
-            return TopologyHint(min(masks), width == hints.width)
-    return None
-
-
-def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
-    mask = hint.numa_affinity or 0
-    return (not hint.preferred, mask.bit_count(), mask)
 
 
 def charge(

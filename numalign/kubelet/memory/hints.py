@@ -30,8 +30,8 @@ from numalign.kubelet.topology.hints import (
     fewest,
     masks_by_width,
 )
-from numalign.kubelet.topology.merge.families import narrowest_width
-from numalign.model.cpuset import NUMAMask
+from numalign.kubelet.topology.merge.families import best_member, narrowest_width
+from numalign.model.cpuset import NUMAMask, ids
 
 Need = tuple[PerNode, int]
 """What each node has free of a resource, and how much of it is needed."""
@@ -160,6 +160,36 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
                 return 1
     demands = tuple(AtLeast(row, amount) for row, (_, amount) in zip(rows, request, strict=True))
     return narrowest_width((MaskSet(manager.nodes, demands),))
+
+
+def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
+    """Return the best hint whose mask contains `required`: preferred, then fewest nodes, then smallest mask (rule 37).
+
+    No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.
+    """
+    if not isinstance(hints, HintFamily):
+        found = [hint for hint in hints if hint.numa_affinity is not None and not required & ~hint.numa_affinity]
+        return min(found, key=_rank, default=None)
+    nodes = 0
+    for mask_set in hints.sets:
+        nodes |= mask_set.nodes
+    if required & ~nodes:
+        return None
+    if hints.width == 1 and not required & (required - 1):
+        for node in (required,) if required else (1 << place for place in ids(nodes)):
+            if hints.has(node):
+                return TopologyHint(node, True)
+    sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
+    for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
+        masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
+        if masks:
+            return TopologyHint(min(masks), width == hints.width)
+    return None
+
+
+def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
+    mask = hint.numa_affinity or 0
+    return (not hint.preferred, mask.bit_count(), mask)
 
 
 def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.demand import PodDemand, ResourcePairs
 from numalign.kubelet.errors import AllocationError
-from numalign.kubelet.memory.allocate import allocate, best_hint, remove, remove_pod
-from numalign.kubelet.memory.hints import calculate, container_hints, narrowest
+from numalign.kubelet.memory.allocate import allocate, remove, remove_pod
+from numalign.kubelet.memory.hints import best_hint, calculate, container_hints, narrowest
 from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.start import start
 from numalign.kubelet.memory.state import MemoryManager, MemoryState, initial_state
