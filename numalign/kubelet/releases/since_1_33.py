@@ -9,13 +9,7 @@ from collections.abc import Callable
 
 from numalign.kubelet.cpu.provider import start_until_1_36 as start_cpu_until_1_36
 from numalign.kubelet.device.provider import start as start_devices
-from numalign.kubelet.pod_level import (
-    as_a_whole,
-    complete_in_1_33,
-    complete_in_1_34,
-    names_a_resource,
-    skipped,
-)
+from numalign.kubelet.pod_level import as_a_whole, complete_in_1_33, complete_in_1_34, names_a_resource, skipped
 from numalign.kubelet.reading import RESIZING, Gates, Serve, always, as_written, behind, of_spec, of_status
 from numalign.kubelet.releases.release import (
     Change,
