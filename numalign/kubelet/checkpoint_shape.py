@@ -11,8 +11,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
 
 from numalign.model import cpuset
 from numalign.model.gojson import GoJSONError, NumberText, loads
@@ -24,15 +24,11 @@ Value: TypeAlias = Any
 Record: TypeAlias = Mapping[str, Value]
 """A record, once read: field's key -> value."""
 
-_Form = TypeVar("_Form")
 
 INT: Final = (-(2**63), 2**63 - 1)
 """Least and greatest value of a Go `int`."""
 UINT64: Final = (0, 2**64 - 1)
 """Of a Go `uint64`."""
-
-CORRUPT: Final = "checkpoint is corrupted"
-"""The kubelet's text for a wrong checksum."""
 
 
 class CheckpointError(Exception):
@@ -96,103 +92,6 @@ def read_shape(text: str, shape: Shape, name: str = "", *, keys: bool = False) -
         raise CheckpointError(f"json: cannot unmarshal {_kind(data)} into Go value of type {name or shape.go}")
     result: dict[str, Value] = _value(data, shape._replace(go=name or shape.go), (), keys)
     return result
-
-
-def read_first(
-    text: str,
-    tried: Iterable[tuple[_Form, Shape, str]],
-    unchecked: Container[_Form],
-    *,
-    keys: bool = False,
-) -> tuple[_Form, Record]:
-    """Read a file in the first form that a kubelet takes (28b).
-
-    Args:
-        text: the file.
-        tried: the forms in order, each with its shape and the record's name in complaints.
-        unchecked: forms in which a checksum of 0 is taken for "none", and the content believed.
-        keys: see `read_shape`.
-
-    Raises:
-        CheckpointError: no form fits; the complaint about the last one.
-    """
-    error = CheckpointError(CORRUPT)
-    for form, shape, name in tried:
-        try:
-            data = read_shape(text, shape, name, keys=keys)
-        except CheckpointError as problem:
-            error = problem
-            continue
-        if (data["checksum"] == 0 and form in unchecked) or data["checksum"] == checksum(data, shape):
-            return form, data
-        error = CheckpointError(CORRUPT)
-    raise error
-
-
-DATA: Final = (Field("Data", "data", TEXT), Field("DataChecksum", "dataChecksum", CHECKSUM))
-"""What files of 1.37 have behind an older form: their content a second time, as text (docs/rules/kubelet-1.37.md 6)."""
-
-SINCE_DATA: Final = (1, 37)
-"""The release that writes it, and from which on it is what counts."""
-
-
-class Data(NamedTuple):
-    """The content of a file as text."""
-
-    text: str
-    checksum: int
-    """As in the file."""
-
-    @property
-    def right(self) -> int:
-        """The checksum that the text has."""
-        return fnv1a(b"(string)" + self.text.encode("utf-8", "surrogatepass"))
-
-
-def read_data(text: str) -> Data | None:
-    """Read `data` of a file of 1.37; None: it has none.
-
-    Raises:
-        CheckpointError: no JSON, or of another shape.
-    """
-    found = read_shape(text, Shape("state.Checkpoint", "record", fields=DATA))
-    return Data(found["data"], found["dataChecksum"]) if found["data"] or found["dataChecksum"] else None
-
-
-def checked_data(text: str) -> Data | None:
-    """Read `data` as a kubelet of 1.37 does, which knows no way back where its checksum is wrong.
-
-    Raises:
-        CheckpointError: that kubelet does not take the file.
-    """
-    data = read_data(text)
-    if data is not None and data.checksum != data.right:
-        raise CheckpointError(CORRUPT)
-    return data
-
-
-def inner(shape: Shape) -> Shape:
-    """Return the shape of what `data` holds: that of the older form with pods, without its checksum."""
-    return shape._replace(fields=tuple([field for field in shape.fields if field.key != "checksum"]))
-
-
-def write_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> str:
-    """Write a record as the kubelet does, with the checksum that it has: in a form, or as 1.37 does `with data`.
-
-    That is in the form that older kubelets read, and beside it, with pod entries, as text.
-    """
-    if form != "with data":
-        return write(value, shapes[form])
-    older, data = shapes["current"], write(value, inner(shapes["with podEntries"]))
-    both = older._replace(fields=(*older.fields, *DATA))
-    return write({**value, "checksum": checksum(value, older), "data": data, "dataChecksum": value["checksum"]}, both)
-
-
-def checksum_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> int:
-    """Compute the right checksum of a record in a form; `with data` it is that of the text."""
-    if form != "with data":
-        return checksum(value, shapes[form])
-    return Data(write(value, inner(shapes["with podEntries"])), 0).right
 
 
 def _zero(field: Field) -> Value:

@@ -15,6 +15,7 @@ from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.fit.check import exceeded
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.restore import block
 from numalign.kubelet.releases import NEWEST, OLDEST, PUBLISHED
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start import reported
@@ -343,7 +344,7 @@ def _reported(facts: NodeFacts) -> Iterable[Reported]:
     for pod in facts.podresources.pods or ():
         uid = by_name.get((pod.namespace, pod.name), f"{pod.namespace}/{pod.name}")
         for one in (*pod.containers, pod.shared):
-            blocks = tuple([memory_file.block(nodes, kind, size) for kind, size, nodes in one.memory])
+            blocks = tuple([block(nodes, kind, size) for kind, size, nodes in one.memory])
             devices = {resource: frozenset(held) for resource, held in one.devices.items()}
             yield Reported(uid, one.name, from_ids(one.cpus), blocks, devices)
 

@@ -306,22 +306,6 @@ def test_a_memory_table_that_is_missing_is_empty() -> None:
     }
 
 
-def test_nodes_of_a_block_are_a_mask() -> None:
-    """An id that no mask can hold is a node that no machine has."""
-    assert memory.block([0, 2], "memory", 5) == memory.Block(0b101, "memory", 5)
-    for far in (1 << 12, 1 << 70, -1):
-        assert memory.block([0, far], "memory", 5).mask == 1 | 1 << (1 << 12)
-
-
-def test_groups_of_nodes_that_overlap() -> None:
-    def groups(*cells: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-        nodes = {number: memory.FileNode(0, each, {}) for number, each in enumerate(cells)}
-        return memory.overlapping_groups(memory.MemoryCheckpoint("current", "Static", nodes))
-
-    assert groups((0, 1), (0, 1), (2,)) == ()
-    assert groups((0, 1), (1, 2), (2,)) == ((0, 1), (1, 2))
-
-
 def test_containers_of_the_first_generation_that_nobody_knows_stop_the_kubelet() -> None:
     found = cpu.inspect(CPU_EXAMPLES["first generation"])[0]
     machine = Machine("m", (NUMANode(0, 0b11, 1 << 30),), cores=(1, 2))

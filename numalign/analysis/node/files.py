@@ -12,7 +12,8 @@ from typing import Final
 from zlib import crc32
 
 from numalign.analysis.node.finding import NodeFinding, Severity, drain_and_delete
-from numalign.kubelet.checkpoint_shape import SINCE_DATA, CheckpointError, fnv1a
+from numalign.kubelet.checkpoint_forms import SINCE_DATA
+from numalign.kubelet.checkpoint_shape import CheckpointError, fnv1a
 from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.cpu.checkpoint import CPUCheckpoint
 from numalign.kubelet.device import checkpoint as device_file

@@ -13,6 +13,7 @@ from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.memory import checkpoint as memory_file
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
+from numalign.kubelet.memory.restore import overlapping_groups
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.held_pods import holders
 from numalign.kubelet.start.restore import StateFiles
@@ -104,7 +105,7 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
                 had = f"NUMA node {number} had {table.total} bytes of {resource}"
                 message = f"{had}, this machine has {total}: the kubelet would not restart"
                 yield NodeFinding("memory-total-differs", "error", path, message, drain_and_delete(path))
-    for number, other in memory_file.overlapping_groups(found):
+    for number, other in overlapping_groups(found):
         message = f"the groups of NUMA nodes {number} and {other} overlap without being equal"
         yield NodeFinding("memory-groups-overlap", "error", path, message, drain_and_delete(path))
 

@@ -10,7 +10,18 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
-from numalign.kubelet.checkpoint_shape import CHECKSUM, CORRUPT, TEXT, CheckpointError, Field, Record, Shape, Value
+from numalign.kubelet.checkpoint_forms import (
+    CORRUPT,
+    SINCE_DATA,
+    Data,
+    checked_data,
+    checksum_in,
+    data_shape,
+    read_data,
+    read_first,
+    write_in,
+)
+from numalign.kubelet.checkpoint_shape import CHECKSUM, TEXT, CheckpointError, Field, Record, Shape, Value
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, validate
 from numalign.model import cpuset
@@ -79,16 +90,16 @@ def read_cpu_checkpoint(text: str, release: tuple[int, int], *, pod_entries: boo
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
     """
-    data = shapes.checked_data(text) if release >= shapes.SINCE_DATA else None
+    data = checked_data(text) if release >= SINCE_DATA else None
     if data is not None:
         return _of_data(data)
     tried = [(form, SHAPES[form], name) for form, name in _order(release, pod_entries=pod_entries)]
-    form, found = shapes.read_first(text, tried, unchecked=("first generation", "current"), keys=release >= (1, 36))
+    form, found = read_first(text, tried, unchecked=("first generation", "current"), keys=release >= (1, 36))
     return _checkpoint(found, form)
 
 
-def _of_data(data: shapes.Data) -> CPUCheckpoint:
-    content = shapes.read_shape(data.text, shapes.inner(SHAPES["with podEntries"]))
+def _of_data(data: Data) -> CPUCheckpoint:
+    content = shapes.read_shape(data.text, data_shape(SHAPES["with podEntries"]))
     return _checkpoint({**content, "checksum": data.checksum}, "with data")
 
 
@@ -99,7 +110,7 @@ def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, 
         return first, ("current", _NAME)
     newest: tuple[tuple[Form, str], ...] = (("with podEntries", _NAME),) if pod_entries else ()
     current: tuple[Form, str] = ("current", f"{_NAME}V2")
-    if release >= shapes.SINCE_DATA:
+    if release >= SINCE_DATA:
         return ("with podEntries", f"{_NAME}V3"), current
     return (*newest, current, first)
 
@@ -119,7 +130,7 @@ def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
 
 
 @lru_cache(maxsize=2)
-def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
+def inspect(text: str, release: tuple[int, int] = SINCE_DATA) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each fitting form would have.
 
     The form is the one whose checksum is right, else the newest that fits.
@@ -131,7 +142,7 @@ def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[CP
     Raises:
         CheckpointError: no form fits; the text is a complaint about the current one.
     """
-    data = shapes.read_data(text) if release >= shapes.SINCE_DATA else None
+    data = read_data(text) if release >= SINCE_DATA else None
     if data is not None:
         return _of_data(data), {"with data": data.right}
     sums: dict[Form, int] = {}
@@ -159,12 +170,12 @@ def checksum(data: Record, form: Form) -> int:
 
 def write(checkpoint: CPUCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
-    return shapes.write_in(checkpoint.form, _plain(checkpoint), SHAPES)
+    return write_in(checkpoint.form, _plain(checkpoint), SHAPES)
 
 
 def sealed(checkpoint: CPUCheckpoint) -> CPUCheckpoint:
     """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=shapes.checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
+    return checkpoint._replace(checksum=checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
 
 
 def _plain(checkpoint: CPUCheckpoint) -> dict[str, Value]:

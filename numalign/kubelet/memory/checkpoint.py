@@ -10,6 +10,16 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from numalign.kubelet import checkpoint_shape as shapes
+from numalign.kubelet.checkpoint_forms import (
+    SINCE_DATA,
+    Data,
+    checked_data,
+    checksum_in,
+    data_shape,
+    read_data,
+    read_first,
+    write_in,
+)
 from numalign.kubelet.checkpoint_shape import (
     CHECKSUM,
     INT,
@@ -21,10 +31,7 @@ from numalign.kubelet.checkpoint_shape import (
     Shape,
     Value,
 )
-from numalign.kubelet.memory.start import NodeRecord, Table, sorted_entries, validate_state
-from numalign.kubelet.memory.state import Block, MemoryManager, MemoryState
-from numalign.model.cpuset import NUMAMask, from_ids, ids
-from numalign.model.gotext import quote
+from numalign.kubelet.memory.start import Table
 from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
 
@@ -146,25 +153,25 @@ def read_memory_checkpoint(text: str, release: tuple[int, int], *, pod_entries: 
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words.
     """
-    data = shapes.checked_data(text) if release >= shapes.SINCE_DATA else None
+    data = checked_data(text) if release >= SINCE_DATA else None
     if data is not None:
         return _of_data(data)
     newer = release >= (1, 36)
-    with_pods = pod_entries or release >= shapes.SINCE_DATA
+    with_pods = pod_entries or release >= SINCE_DATA
     tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and with_pods else []
     tried.append(("current", f"{_NAME}V1" if newer else _NAME))
     forms = [(form, SHAPES[form], name) for form, name in tried]
-    form, found = shapes.read_first(text, forms, unchecked=("current",) if newer else ())
+    form, found = read_first(text, forms, unchecked=("current",) if newer else ())
     return _checkpoint(found, form)
 
 
-def _of_data(data: shapes.Data) -> MemoryCheckpoint:
-    content = shapes.read_shape(data.text, shapes.inner(SHAPES["with podEntries"]))
+def _of_data(data: Data) -> MemoryCheckpoint:
+    content = shapes.read_shape(data.text, data_shape(SHAPES["with podEntries"]))
     return _checkpoint({**content, "checksum": data.checksum}, "with data")
 
 
 @lru_cache(maxsize=2)
-def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
+def inspect(text: str, release: tuple[int, int] = SINCE_DATA) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
     """Read the file as a tool does: its content, whatever the checksum, and the checksum each form would have.
 
     The form is the one whose checksum is right, else the newest that fits. See the CPU Manager's of this name.
@@ -172,7 +179,7 @@ def inspect(text: str, release: tuple[int, int] = shapes.SINCE_DATA) -> tuple[Me
     Raises:
         CheckpointError: no form fits; the text is the kubelet's complaint.
     """
-    twice = shapes.read_data(text) if release >= shapes.SINCE_DATA else None
+    twice = read_data(text) if release >= SINCE_DATA else None
     if twice is not None:
         return _of_data(twice), {"with data": twice.right}
     data = shapes.read_shape(text, SHAPES["current"])
@@ -232,12 +239,12 @@ def _blocks(data: Iterable[Record] | None) -> tuple[FileBlock, ...]:
 
 def write(checkpoint: MemoryCheckpoint) -> str:
     """Write the file as the kubelet does, with the checksum that the value has."""
-    return shapes.write_in(checkpoint.form, _plain(checkpoint), SHAPES)
+    return write_in(checkpoint.form, _plain(checkpoint), SHAPES)
 
 
 def sealed(checkpoint: MemoryCheckpoint) -> MemoryCheckpoint:
     """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=shapes.checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
+    return checkpoint._replace(checksum=checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
 
 
 def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
@@ -263,62 +270,3 @@ def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
         "podEntries": {uid: {"memoryBlocks": blocks(given)} for uid, given in checkpoint.pod_entries.items()},
         "checksum": checkpoint.checksum,
     }
-
-
-def restore(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> MemoryState:
-    """Take a checkpoint over as the kubelet does at its start (docs/rules/memory-manager.md 9).
-
-    Raises:
-        CheckpointError: the file does not go with the configuration.
-        StartError: its content does not go with the machine or the reservation (the policy's own text).
-    """
-    if manager.policy != checkpoint.policy:
-        raise CheckpointError(
-            f"[memorymanager] configured policy {quote(manager.policy)} differs from state checkpoint policy "
-            f"{quote(checkpoint.policy)}"
-        )
-    records = {
-        number: NodeRecord(node.assignments, _mask(node.cells), node.tables)
-        for number, node in checkpoint.nodes.items()
-    }
-    entries = entries_of(checkpoint)
-    pods = {uid: tuple([block(*one) for one in held]) for uid, held in checkpoint.pod_entries.items()}
-    # What a pod holds as a whole was taken from the nodes once; its containers' blocks are parts of it.
-    taken = {uid: {"": pods[uid]} if uid in pods else held for uid, held in entries.items()}
-    state = validate_state(manager, records, taken)
-    if not pods or not state.entries:
-        return state
-    return state._replace(entries=sorted_entries(entries), pods=pods)
-
-
-def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block, ...]]]:
-    """Return pod UID -> container name -> blocks."""
-    return {
-        uid: {name: tuple([block(*one) for one in held]) for name, held in pod.items()}
-        for uid, pod in checkpoint.entries.items()
-    }
-
-
-def block(nodes: Iterable[int], kind: str, size: Bytes) -> Block:
-    """Turn a block with node ids into one with a mask."""
-    return Block(_mask(nodes), kind, size)
-
-
-def _mask(nodes: Iterable[int]) -> NUMAMask:
-    """Turn NUMA node ids into a mask; an id that no mask can hold stands as a node that no machine has."""
-    return from_ids(node if 0 <= node < 1 << 12 else 1 << 12 for node in nodes)
-
-
-def overlapping_groups(checkpoint: MemoryCheckpoint) -> tuple[tuple[int, int], ...]:
-    """List the pairs of NUMA nodes whose groups overlap without being equal (42, memory-manager.md 52)."""
-    return overlapping({number: _mask(node.cells) for number, node in checkpoint.nodes.items()})
-
-
-def overlapping(groups: Mapping[int, NUMAMask]) -> tuple[tuple[int, int], ...]:
-    """Do the same for groups by NUMA node id."""
-    return tuple(
-        (number, other)
-        for number, group in groups.items()
-        for other in ids(group)
-        if other != number and other in groups and groups[other] != group
-    )

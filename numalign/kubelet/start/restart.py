@@ -16,6 +16,7 @@ from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import unregistered
 from numalign.kubelet.fit import ActivePods
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.restore import overlapping
 from numalign.kubelet.memory.start import OTHER_STATE, Table
 from numalign.kubelet.memory.state import Block
 from numalign.kubelet.node import Node, NodeState
@@ -97,7 +98,7 @@ def checked(up: Session) -> Session:
     Raises:
         StartError: memory of NUMA nodes overlaps, so that the order of a Go map decides.
     """
-    if memory_file.overlapping(dict(enumerate(up.state.memory.groups))):
+    if overlapping(dict(enumerate(up.state.memory.groups))):
         raise StartError(f"start memory manager error: {OTHER_STATE}")
     return up
 

@@ -19,6 +19,7 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import EMPTY, DeviceState
 from numalign.kubelet.memory import checkpoint as memory_file
+from numalign.kubelet.memory.restore import entries_of, restore_state
 from numalign.kubelet.memory.start import replay
 from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.memory.state import initial_state as initial_memory
@@ -148,7 +149,7 @@ def restore_memory(node: Node, text: str | None, root: str = ROOT) -> MemoryStat
 
     def take() -> MemoryState:
         found = memory_file.read_memory_checkpoint(text, node.kubelet.version, pod_entries=node.gate(POD_ENTRIES_GATE))
-        return memory_file.restore(node.memory, found)
+        return restore_state(node.memory, found)
 
     return _started("memory", take, f"{root}/{memory_file.FILE}")
 
@@ -184,7 +185,7 @@ def _written_cpu(node: Node, text: str | None) -> CPUState:
 
 def _written_memory(node: Node, text: str | None) -> MemoryState:
     try:
-        entries = memory_file.entries_of(memory_file.inspect(text or "", node.kubelet.version)[0])
+        entries = entries_of(memory_file.inspect(text or "", node.kubelet.version)[0])
     except CheckpointError:
         return initial_memory(node.memory)
     known = {
