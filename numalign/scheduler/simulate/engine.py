@@ -5,33 +5,24 @@ A `Run` is the only thing here that changes in place; what it is told and what i
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 
 from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome
-from numalign.model.pod import Pod
-from numalign.scheduler.node import ClusterNode
-from numalign.scheduler.record import QUEUE, entry_of
 from numalign.scheduler.simulate import truth
 from numalign.scheduler.simulate.counting import Counts
 from numalign.scheduler.simulate.exporters import Exporters
-from numalign.scheduler.simulate.machines import MachineClass, SimulatedMachine, class_key, machine_class
+from numalign.scheduler.simulate.machines import SimulatedMachine, machines_of
 from numalign.scheduler.simulate.queues import Agenda, Event, Kind
 from numalign.scheduler.simulate.report import Report
 from numalign.scheduler.simulate.scheduling import Scheduling
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, microseconds
-from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.shapes import Shapes
 from numalign.scheduler.simulate.workloads import PodRecord, Slot, State, WorkloadRun
 
 AFTER_TRACE = 600 * SECOND
 """A run goes on so long after the last arrival, unless the cluster says otherwise."""
-_JUDGED = (
-    *("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName"),
-    "topologySpreadConstraints",
-)
-"""What a pod asks of a node beside resources: pods of one shape say the same of it."""
 MAX_MOMENTS = 200
 """How many moments of a run are written down for plots."""
 
@@ -62,8 +53,7 @@ class Run:
         self.ended_by = ""
         self._agenda = Agenda()
         self.pods: list[PodRecord] = []
-        self.machines: list[SimulatedMachine] = []
-        self._start(settings.fleet.nodes)
+        self.machines = machines_of(settings.fleet.nodes)
         self._by_name = {machine.name: machine for machine in self.machines}
         self._counts = Counts(settings, self.machines)
         placement = settings.fleet.scheduler.preemption_mode == "Enabled"
@@ -91,45 +81,18 @@ class Run:
             Kind.ATTEMPT: lambda _: self._scheduling.attempt(self.now),
         }
 
-    def _start(self, nodes: Iterable[ClusterNode]) -> None:
-        """Take over the nodes; those that are alike share a class."""
-        classes: dict[Hashable, MachineClass] = {}
-        for node in nodes:
-            session = node.session
-            if session is None:
-                raise InputError("its hardware is unknown, so no kubelet can be simulated", f"node {node.name}")
-            key = class_key(node, session)
-            kind = classes.get(key)
-            if kind is None:
-                kind = classes[key] = machine_class(len(classes), node, session)
-            self.machines.append(SimulatedMachine(len(self.machines), node, session, kind))
-
     def _read(self, trace: Iterable[Workload]) -> list[WorkloadRun]:
-        shapes: dict[object, Shape] = {}
-        templates: dict[int, Shape] = {}  # by the identity of a template: generated workloads share theirs
+        shapes = Shapes(len(self.machines))
         runs = []
         for number, workload in enumerate(trace):
-            shape = templates.get(id(workload.pod))
-            if shape is None:
-                shape = templates[id(workload.pod)] = self._shape(workload.pod, shapes)
             if workload.machine is not None and workload.machine not in self._by_name:
                 raise InputError(f"unknown node {workload.machine}", f"workload {workload.name}")
-            runs.append(WorkloadRun(number, workload, shape))
+            runs.append(WorkloadRun(number, workload, shapes.of(workload.pod)))
             self._agenda.add(workload.at, Kind.ARRIVAL, subject=number)
             if workload.delete_at is not None:
                 self._agenda.add(workload.delete_at, Kind.REMOVAL, subject=number)
         self._counts.start(runs)
         return runs
-
-    def _shape(self, pod: Pod, shapes: dict[object, Shape]) -> Shape:
-        """Return the shape of a pod; pods that ask the same share it."""
-        entry = entry_of(pod)
-        ports = [container.ports for container in pod.containers]
-        asked = json.dumps([[pod.spec.get(name) for name in _JUDGED], ports, pod.labels.get(QUEUE)], sort_keys=True)
-        key = entry.request, entry.priority, asked
-        if key not in shapes:
-            shapes[key] = Shape(len(shapes), entry, len(self.machines))
-        return shapes[key]
 
     def step(self) -> bool:
         """Handle the next event; False: the run is over."""

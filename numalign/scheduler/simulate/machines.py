@@ -6,8 +6,9 @@ of them; the kubelet's state itself is a value.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+from numalign.errors import InputError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
 from numalign.scheduler.config import ExporterConfig
@@ -161,3 +162,23 @@ class SimulatedMachine:
         used = dict(zip(self.kind.totals, self.used, strict=True))
         totals = NodeTotals(self.kind.totals, used, self.pods, self.bare.totals.unjudged, self.beyond)
         return self.bare._replace(totals=totals)
+
+
+def machines_of(nodes: Iterable[ClusterNode]) -> list[SimulatedMachine]:
+    """Take over the nodes; those that are alike share a class.
+
+    Raises:
+        InputError: what a node is made of is not known.
+    """
+    classes: dict[Hashable, MachineClass] = {}
+    machines: list[SimulatedMachine] = []
+    for node in nodes:
+        session = node.session
+        if session is None:
+            raise InputError("its hardware is unknown, so no kubelet can be simulated", f"node {node.name}")
+        key = class_key(node, session)
+        kind = classes.get(key)
+        if kind is None:
+            kind = classes[key] = machine_class(len(classes), node, session)
+        machines.append(SimulatedMachine(len(machines), node, session, kind))
+    return machines

@@ -7,17 +7,25 @@ attempt, and machines that look alike share one answer, so thousands of equal ma
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Container, Hashable
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import islice
 
+from numalign.model.pod import Pod
 from numalign.scheduler import choice
 from numalign.scheduler.attempt import Half, Judgement
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.node import needs_name
-from numalign.scheduler.record import PodEntry
+from numalign.scheduler.record import QUEUE, PodEntry, entry_of
+
+_JUDGED = (
+    *("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName"),
+    "topologySpreadConstraints",
+)
+"""What a pod asks of a node beside resources: pods of one shape say the same of it."""
 
 
 class Shape:
@@ -113,3 +121,27 @@ class Shape:
         there = enumerate(self.judged)
         found = (machine for machine, one in there if one is not None and one.fits and machine not in without)
         return next(islice(found, place, None))
+
+
+class Shapes:
+    """The shapes of a run's pods: those that ask the same share one."""
+
+    def __init__(self, count: int) -> None:
+        """Start without any shape, before `count` machines."""
+        self._count = count
+        self._known: dict[object, Shape] = {}
+        self._templates: dict[int, Shape] = {}
+        """By the identity of a template: generated workloads share theirs."""
+
+    def of(self, pod: Pod) -> Shape:
+        """Return the shape of a template."""
+        shape = self._templates.get(id(pod))
+        if shape is None:
+            entry = entry_of(pod)
+            ports = [container.ports for container in pod.containers]
+            asked = json.dumps([[pod.spec.get(name) for name in _JUDGED], ports, pod.labels.get(QUEUE)], sort_keys=True)
+            key = entry.request, entry.priority, asked
+            if key not in self._known:
+                self._known[key] = Shape(len(self._known), entry, self._count)
+            shape = self._templates[id(pod)] = self._known[key]
+        return shape
