@@ -11,15 +11,14 @@ from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
-from numalign.dra.constraints import constraint
 from numalign.dra.features import UNTIL_1_35, Features
-from numalign.dra.plan import Grip, Planner, Wanted, claim_allocation
+from numalign.dra.holdings import Holdings
+from numalign.dra.plan import Planner, Wanted, claim_allocation
 from numalign.dra.pools import Pool, Published, pools_of
-from numalign.dra.result import AllocatedDevice, Gate, Outcome, Rejections
-from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates, tolerated
-from numalign.dra.usage import Counters, Usage, added, fits, taken_of
-from numalign.dra.values import MAX_RESULTS, Claim, Device, DeviceClass, DeviceID, Node
-from numalign.model.quantity import Quantity
+from numalign.dra.result import Gate, Outcome, Rejections
+from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection, candidates
+from numalign.dra.usage import Usage
+from numalign.dra.values import MAX_RESULTS, Claim, DeviceClass, Node
 from numalign.values import NamedTuple
 
 MAX_WORK: Final = 2_000_000
@@ -73,7 +72,7 @@ def allocate(
         said = "invalid resource pools were encountered" if invalid else ""
         return Outcome(error=said, stuck=search.stuck, steps=search.steps, work=search.spent())
     results = tuple(
-        claim_allocation(node, index, claim, wanted, search.taken[index], mended=features.mended)
+        claim_allocation(node, index, claim, wanted, search.held.taken[index], mended=features.mended)
         for index, claim in enumerate(claims)
     )
     return Outcome(claims=results, steps=search.steps, work=search.spent(), chosen=search.chosen)
@@ -108,7 +107,7 @@ _Part = Generator[_Place, _Found, _Found]
 
 
 class _Search:
-    """One attempt: what is taken so far, and what is left to do."""
+    """One attempt: where it is, and what is left to do."""
 
     def __init__(
         self,
@@ -122,20 +121,10 @@ class _Search:
     ) -> None:
         self._claims = claims
         self._wanted = wanted
-        self._used = used
         self._features = features
         self._selection = selection
-        self._pools = pools
         self._devices = [(pool, one) for pool in pools for one in candidates(pool)]
-        self._counters = Counters(pools, used.holds, by_driver=features.mended)
-        self._amounts = dict(used.amounts)
-        self._holders: dict[DeviceID, list[int]] = {}
-        """Device -> the claims of this attempt that hold it."""
-        self._constraints = [
-            [made for written in claim.constraints if (made := constraint(written, features)) is not None]
-            for claim in claims
-        ]
-        self.taken: list[list[Grip]] = [[] for _ in claims]
+        self.held = Holdings(claims, pools, used, features)
         self.chosen: dict[RequestKey, int] = {}
         self.stuck: Rejections | None = None
         self.steps = 0
@@ -143,7 +132,6 @@ class _Search:
         """The request that was looked at last."""
         self.work = work
         self._start = work
-        self._refused_by: int | None = None
         self._passed: list[tuple[RequestKey, Mapping[Gate, int]]] = []
         """For each device taken from among others: what those before it failed at."""
 
@@ -192,7 +180,7 @@ class _Search:
             return _Found.NO
         if place.position >= wanted.number:
             return (yield _Place(RequestKey(key.claim, key.request + 1)))
-        if len(self.taken[key.claim]) + wanted.number - place.position > MAX_RESULTS:
+        if len(self.held.taken[key.claim]) + wanted.number - place.position > MAX_RESULTS:
             return _Found.TOO_MANY
         if wanted.all_devices is not None:
             return (yield from self._next_of_all(place, wanted, wanted.all_devices))
@@ -214,15 +202,15 @@ class _Search:
     def _next_of_all(self, place: _Place, wanted: Wanted, devices: Sequence[Candidate]) -> _Part:
         """Take the next of all devices: each of them is needed (D-7)."""
         candidate = devices[place.position]
-        gate = self._take(place.key, wanted, candidate, must=True)
+        gate = self.held.take(place.key, wanted, candidate, must=True)
         if gate is not None:
-            alike = [one for one in devices if gate == self._free_gate(place.key, wanted, one)]
+            alike = [one for one in devices if gate == self.held.free_gate(place.key, wanted, one)]
             self._record(place, {gate: len(alike) or 1}, None)
             return _Found.NO
         following = place.key if self._features.release not in UNTIL_1_35 else place.key._replace(alternative=0)
         found = yield place._replace(key=following, position=place.position + 1)
         if found is not _Found.YES:
-            self._give_back(place.key, wanted)
+            self.held.give_back(place.key, wanted)
         return found
 
     def _next_of_some(self, place: _Place, wanted: Wanted) -> _Part:
@@ -235,18 +223,18 @@ class _Search:
             self._spend()
             gate = self._pool_gate(pool) or self._gate(place.key, wanted, candidate)
             if gate is None:
-                gate = self._take(place.key, wanted, candidate, must=False)
+                gate = self.held.take(place.key, wanted, candidate, must=False)
             if gate is not None:
                 gates[gate] = gates.get(gate, 0) + 1
                 if gate == "constraint" and constraint_index is None:
-                    constraint_index = self._refused_by
+                    constraint_index = self.held.refused_by
                 continue
             self._passed.append((place.key, gates))
             found = yield place._replace(position=place.position + 1, start=index + 1)
             self._passed.pop()
             if found is _Found.YES:
                 return found
-            self._give_back(place.key, wanted)
+            self.held.give_back(place.key, wanted)
             if found is _Found.TOO_MANY:
                 return found
         self._record(place, gates, constraint_index)
@@ -262,7 +250,7 @@ class _Search:
 
     def _gate(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> Gate | None:
         """Look at what needs no bookkeeping: is it free, is it selected (D-6a)."""
-        taken = self._free_gate(key, wanted, candidate)
+        taken = self.held.free_gate(key, wanted, candidate)
         if taken is not None:
             return taken
         if candidate.device.binding_conditions and not self._features.binding:
@@ -274,117 +262,6 @@ class _Search:
             return "selector"
         return None
 
-    def _free_gate(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> Gate | None:
-        """Say by whom a device is held, if it may not be taken (again)."""
-        if self._is_free(key, wanted, candidate):
-            return None
-        return "taken" if self._holders.get(candidate.identity) else "in use"
-
-    def _is_free(self, key: RequestKey, wanted: Wanted, candidate: Candidate) -> bool:
-        """Tell whether a device may be taken (again) by a request (D-6, D-10, D-10a)."""
-        identity = candidate.identity
-        holders = self._holders.get(identity, ())
-        if wanted.request.admin:
-            return key.claim not in holders
-        return identity not in self._used.whole and not holders
-
-    def _take(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> Gate | None:
-        """Take a device, or name the gate it failed at (D-6, D-7, D-11 to D-13)."""
-        identity, device, _ = candidate
-        held = self._free_gate(key, wanted, candidate)
-        if held is not None:
-            return held
-        counts = self._counts(candidate)
-        if counts and not self._counters.take(device, identity):
-            return "counter"
-        gate = self._take_uncounted(key, wanted, candidate, must=must)
-        if gate is not None and counts:
-            self._counters.give_back(device, identity)
-        return gate
-
-    def _counts(self, candidate: Candidate) -> bool:
-        """Tell whether a device uses up counters: not if it is in use already, by shares (D-12a)."""
-        if not self._features.partitionable or not candidate.device.consumes:
-            return False
-        return not (candidate.device.shared and self._is_shared_out(candidate.identity))
-
-    def _is_shared_out(self, identity: DeviceID) -> bool:
-        return identity in self._used.shared or any(
-            grip.candidate.identity == identity for grips in self.taken for grip in grips
-        )
-
-    def _take_uncounted(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> Gate | None:
-        identity, device, _ = candidate
-        if self._features.taints and not tolerated(device.taints, wanted.request.tolerations):
-            return "taint"
-        consumed: Mapping[str, Quantity] = {}
-        if self._features.consumable:
-            taken = self._taken_of(key, wanted, device)
-            if taken is None or not fits(device, taken, self._amounts.get(identity, {})):
-                return "capacity"
-            consumed = taken
-        if not self._meets_constraints(key, wanted, candidate, must=must):
-            return "constraint"
-        shared = device.shared and self._features.consumable
-        if shared:
-            self._amounts[identity] = added(self._amounts.get(identity, {}), consumed)
-        else:
-            self._holders.setdefault(identity, []).append(key.claim)
-        binds = self._features.binding
-        self.taken[key.claim].append(
-            Grip(
-                candidate,
-                AllocatedDevice(
-                    request=wanted.result_name,
-                    device=identity,
-                    admin=wanted.request.admin,
-                    shared=shared,
-                    consumed=consumed if shared else {},
-                    tolerations=wanted.request.tolerations if self._features.taints else (),
-                    binding_conditions=device.binding_conditions if binds else (),
-                    binding_failure_conditions=device.binding_failure_conditions if binds else (),
-                ),
-            )
-        )
-        return None
-
-    def _taken_of(self, key: RequestKey, wanted: Wanted, device: Device) -> Mapping[str, Quantity] | None:
-        try:
-            return taken_of(device, wanted.request.capacity, self._features)
-        except AllocationError as error:
-            claim = self._claims[key.claim].full_name
-            raise AllocationError(f"claim {claim}, request {wanted.request.name}: {error}") from None
-
-    def _meets_constraints(self, key: RequestKey, wanted: Wanted, candidate: Candidate, *, must: bool) -> bool:
-        """Take a device into all constraints of its claim, or into none."""
-        made = self._constraints[key.claim]
-        for index, one in enumerate(made):
-            if one.add(wanted.name, candidate.device, candidate.identity):
-                continue
-            if must:
-                raise AllocationError(
-                    f"claim {self._claims[key.claim].full_name}, request {wanted.request.name}: cannot add device "
-                    f"{candidate.identity} because a claim constraint would not be satisfied"
-                )
-            for earlier in made[:index]:
-                earlier.remove(wanted.name)
-            self._refused_by = index
-            return False
-        return True
-
-    def _give_back(self, key: RequestKey, wanted: Wanted) -> None:
-        """Undo the last `_take` of a claim."""
-        candidate, result = self.taken[key.claim].pop()
-        for one in self._constraints[key.claim]:
-            one.remove(wanted.name)
-        if result.shared:
-            amounts = self._amounts[candidate.identity]
-            self._amounts[candidate.identity] = added(amounts, result.consumed, -1)
-        else:
-            self._holders[candidate.identity].pop()
-        if self._counts(candidate):
-            self._counters.give_back(candidate.device, candidate.identity)
-
     def _record(self, place: _Place, gates: Mapping[Gate, int], constraint_index: int | None) -> None:
         """Remember where the search got furthest."""
         here = (place.key.claim, place.key.request, place.position)
@@ -395,5 +272,5 @@ class _Search:
             for key, earlier in self._passed if self._features.release != "1.34" else ():
                 for gate, count in earlier.items() if key == place.key else ():
                     total[gate] = total.get(gate, 0) + count
-            taken = frozenset(grip.candidate.identity for grips in self.taken for grip in grips)
+            taken = frozenset(grip.candidate.identity for grips in self.held.taken for grip in grips)
             self.stuck = Rejections(place.key, place.position, total, constraint_index, taken)

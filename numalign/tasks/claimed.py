@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.dra import extended
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.features import asked_features
 from numalign.dra.pools import published
-from numalign.dra.values import ClaimObjects, Node
+from numalign.dra.values import Node
 from numalign.errors import InputError
 from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.setup import Setup

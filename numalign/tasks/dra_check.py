@@ -8,12 +8,13 @@ from typing import Final
 from numalign.dra import extended
 from numalign.dra.attempt import Attempt
 from numalign.dra.changes import changes
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.features import Features, asked_features, newest_of
 from numalign.dra.lint import too_complex
 from numalign.dra.pools import published
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Taken
+from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
 from numalign.dra.why import why
 from numalign.errors import InputError, Notice
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_published, parse_version

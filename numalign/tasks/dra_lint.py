@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from numalign.analysis.lint.check import IGNORE, check_ignored
 from numalign.analysis.lint.finding import Finding
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.features import features
 from numalign.dra.lint import driver_of_class, lint_claim, lint_claim_on, requests_of
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.selection import MAX_SELECTOR_COST, Selection
-from numalign.dra.values import Claim, ClaimObjects, Node
+from numalign.dra.values import Claim, Node
 from numalign.errors import InputError
 from numalign.model.path import child
 from numalign.model.pod import Container, Pod, container_paths

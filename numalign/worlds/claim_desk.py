@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from numalign.dra import extended
 from numalign.dra.attempt import Attempt
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.features import Features
 from numalign.dra.pools import published
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, ClaimObjects, Node
+from numalign.dra.values import Claim, Node
 from numalign.dra.why import why
 from numalign.kubelet.admission import Outcome as Admission
 from numalign.kubelet.setup import Setup

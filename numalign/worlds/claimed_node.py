@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numalign.analysis.closeness import neighbours, rail
 from numalign.analysis.holding import HeldDevices, Holding
 from numalign.dra.attempt import Attempt
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.cpu_ids import HeldKey, cpus_held, kept_back, order_doubt
 from numalign.dra.drivers import DRIVERS, pci_address
 from numalign.dra.features import Features
@@ -15,7 +16,7 @@ from numalign.dra.pools import Published
 from numalign.dra.result import Outcome
 from numalign.dra.selection import candidates
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Node, Taken
+from numalign.dra.values import Claim, Device, DeviceID, Node, Taken
 from numalign.dra.whereabouts import Place, places
 from numalign.dra.why import why
 from numalign.errors import Notice

@@ -8,10 +8,11 @@ from typing import Final
 from numalign.dra import extended
 from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.drivers import numa_nodes
 from numalign.dra.pools import matches
 from numalign.dra.result import Outcome
-from numalign.dra.values import Claim, ClaimObjects, Device, DeviceID, Slice, Taken
+from numalign.dra.values import Claim, Device, DeviceID, Slice, Taken
 from numalign.model.pod import Pod
 from numalign.model.quantity import canonical
 from numalign.results.dra import DeviceGot

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.features import Features, features
 from numalign.dra.reading import read_slice, read_taint_rule
-from numalign.dra.values import ClaimObjects
 from numalign.model.quantity import canonical
 from tests.dra.objects import claim, device, names, outcome, request, resource_slice
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from numalign.dra.claim_objects import ClaimObjects
 from numalign.dra.reading import read_claim, read_class, read_node, read_slice, read_template
 from numalign.dra.values import (
     Capacity,
-    ClaimObjects,
     Config,
     Constraint,
     CounterUse,

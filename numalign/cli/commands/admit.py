@@ -40,7 +40,7 @@ with late_imports():
     from numalign.tasks import claimed, node_state, problems, together
 
 if TYPE_CHECKING:
-    from numalign.dra.values import ClaimObjects
+    from numalign.dra.claim_objects import ClaimObjects
     from numalign.kubelet.setup import Setup
     from numalign.results.explain import ExplainedPod
     from numalign.tasks.node_state import KeptNode

@@ -43,7 +43,7 @@ with late_imports():
     from numalign.tasks import before_after, claimed
 
 if TYPE_CHECKING:
-    from numalign.dra.values import ClaimObjects
+    from numalign.dra.claim_objects import ClaimObjects
     from numalign.kubelet.admission import Session
 
 NEEDED_ROWS = ("any", "all")

@@ -11,7 +11,7 @@ from typing import Final
 from numalign.dra.cel.errors import CompileError, UnsupportedError
 from numalign.dra.cel.functions import FUNCTIONS, METHODS, UNSUPPORTED
 from numalign.dra.cel.library_standard import TYPES
-from numalign.dra.cel.overload import Overload
+from numalign.dra.cel.overload import Overload, resolve
 from numalign.dra.cel.regex import program
 from numalign.dra.cel.regex_syntax import RegexError
 from numalign.dra.cel.syntax import (
@@ -30,6 +30,7 @@ from numalign.dra.cel.syntax import (
     Node,
     OptionalMap,
     Select,
+    qualified_name,
 )
 from numalign.dra.cel.types import (
     BOOL,
@@ -43,14 +44,12 @@ from numalign.dra.cel.types import (
     UINT,
     A,
     B,
-    Bindings,
     Type,
     accepts,
     is_dynamic,
     list_of,
     map_of,
     optional_of,
-    resolved,
 )
 from numalign.dra.cel.values import Uint
 from numalign.values import NamedTuple
@@ -124,7 +123,7 @@ class Checker:
                 return BOOL
             case Choice():
                 parts = [self.check(part) for part in (node.condition, node.yes, node.no)]
-                return self._resolve("_?_:_", (_CHOICE,), parts, node.position)[1]
+                return resolve("_?_:_", (_CHOICE,), parts, node.position)[1]
             case ListNode():
                 return list_of(self._elements([*node.items], node.optional))
             case MapNode():
@@ -182,7 +181,7 @@ class Checker:
 
     def _call(self, node: Call) -> Type:
         function = node.function
-        name = _qualified(node)
+        name = qualified_name(node)
         if name in FUNCTIONS and not (isinstance(node.target, Name) and node.target.name in self.scope):
             self.qualified[id(node)] = function = name
             table, given = FUNCTIONS, node.arguments
@@ -195,16 +194,16 @@ class Checker:
         arguments = [self.check(argument) for argument in given]
         self._mixed = outer
         if function in ("==", "!="):
-            return self._resolve(f"_{function}_", (_EQUAL,), arguments, node.position)[1]
+            return resolve(f"_{function}_", (_EQUAL,), arguments, node.position)[1]
         if function == "in":
-            return self._resolve("@in", _IN, arguments, node.position)[1]
+            return resolve("@in", _IN, arguments, node.position)[1]
         overloads = tuple(
             one for one in table.get(function, ()) if not one.needs or one.needs in self.environment.features
         )
         if not overloads:
             self._refuse_name(function, name, node.position)
         self._check_pattern(function, given, node.position)
-        found, kind = self._resolve(function, overloads, arguments, node.position)
+        found, kind = resolve(function, overloads, arguments, node.position)
         self.forms[id(node)] = found
         return kind
 
@@ -224,22 +223,6 @@ class Checker:
                     program(pattern.value)
                 except RegexError as error:
                     raise CompileError(f"invalid matches argument: {error}", position) from None
-
-    def _resolve(
-        self, function: str, overloads: tuple[Overload, ...], arguments: list[Type], position: int
-    ) -> tuple[tuple[Overload, ...], Type]:
-        """Find the forms of a function that the arguments fit, and what they give."""
-        found: list[Overload] = []
-        kinds: list[Type] = []
-        for overload in overloads:
-            bound = _bind(overload.params, arguments)
-            if bound is not None:
-                found.append(overload)
-                kinds.append(resolved(overload.result, bound))
-        if not found:
-            given = ", ".join(map(str, arguments))
-            raise CompileError(f"found no matching overload for '{function}' applied to '({given})'", position)
-        return tuple(found), kinds[0] if all(kind == kinds[0] for kind in kinds) else DYN
 
     def _elements(self, items: list[Node], optional: frozenset[int]) -> Type:
         """Give the one type of all elements of a list or map; Kubernetes wants them alike."""
@@ -305,27 +288,3 @@ class Checker:
         kind = self.check(node)
         if kind != wanted and not is_dynamic(kind):
             raise CompileError(f"found no matching overload for '_{operator}_' applied to '({kind})'", node.position)
-
-
-def _bind(params: tuple[Type, ...], arguments: list[Type]) -> Bindings | None:
-    if len(params) != len(arguments):
-        return None
-    bound: Bindings = {}
-    for wanted, given in zip(params, arguments, strict=True):
-        following = accepts(wanted, given, bound)
-        if following is None:
-            return None
-        bound = following
-    return bound
-
-
-def _qualified(node: Call) -> str:
-    """Write a call's name with what stands before it, if that is plain names."""
-    parts = [node.function]
-    target = node.target
-    while isinstance(target, Select) and not target.optional:
-        parts.append(target.field)
-        target = target.operand
-    if target is None:
-        return node.function if node.target is None else ""
-    return ".".join([target.name, *reversed(parts)]) if isinstance(target, Name) else ""

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from numalign.dra.cel.errors import CompileError
 from numalign.dra.cel.types import (
     BOOL,
     BYTES,
     CIDR,
     DOUBLE,
     DURATION,
+    DYN,
     INT,
     IP,
     NULL,
@@ -22,9 +24,12 @@ from numalign.dra.cel.types import (
     TYPE,
     UINT,
     URL,
+    Bindings,
     Type,
+    accepts,
     is_dynamic,
     is_letter,
+    resolved,
 )
 from numalign.dra.cel.values import Domains, Duration, Optional, Semver, Timestamp, TypeName, Uint, Value
 from numalign.model.quantity import Quantity
@@ -92,6 +97,39 @@ _NETWORK: Final[Mapping[str, tuple[str, ...]]] = {
 
 Table = Mapping[str, tuple[Overload, ...]]
 """Name -> forms of a function or method."""
+
+
+def resolve(
+    function: str, overloads: tuple[Overload, ...], arguments: list[Type], position: int
+) -> tuple[tuple[Overload, ...], Type]:
+    """Find the forms of a function that the arguments fit, and what they give.
+
+    Raises:
+        CompileError: they fit none.
+    """
+    found: list[Overload] = []
+    kinds: list[Type] = []
+    for overload in overloads:
+        bound = _bind(overload.params, arguments)
+        if bound is not None:
+            found.append(overload)
+            kinds.append(resolved(overload.result, bound))
+    if not found:
+        given = ", ".join(map(str, arguments))
+        raise CompileError(f"found no matching overload for '{function}' applied to '({given})'", position)
+    return tuple(found), kinds[0] if all(kind == kinds[0] for kind in kinds) else DYN
+
+
+def _bind(params: tuple[Type, ...], arguments: list[Type]) -> Bindings | None:
+    if len(params) != len(arguments):
+        return None
+    bound: Bindings = {}
+    for wanted, given in zip(params, arguments, strict=True):
+        following = accepts(wanted, given, bound)
+        if following is None:
+            return None
+        bound = following
+    return bound
 
 
 def text_cost(text: str) -> int:

@@ -5,14 +5,13 @@ Costs: a variable, field or index 1, a written list 10, a written map 30, a call
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from numalign.dra.cel.checker import Checker
-from numalign.dra.cel.errors import NO_OVERLOAD, CostError, EvaluationError
+from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.dra.cel.library_standard import TYPES
 from numalign.dra.cel.loops import loop
-from numalign.dra.cel.overload import TEXT_FACTOR, Overload, size_of
+from numalign.dra.cel.operators import call, equality, item_of, logic, optional_field
 from numalign.dra.cel.syntax import (
     Bind,
     Call,
@@ -58,7 +57,7 @@ class Compiler:
             case Call():
                 return self._call(node)
             case Logic():
-                return _logic([self.compile(operand) for operand in node.operands], node.operator == "||")
+                return logic([self.compile(operand) for operand in node.operands], node.operator == "||")
             case Choice():
                 return self._choice(node)
             case ListNode():
@@ -92,7 +91,7 @@ class Compiler:
         def run(frame: Frame) -> Value:
             value = operand(frame)
             if type(value) is Optional or optional:
-                return _optional_field(frame, value, field)
+                return optional_field(frame, value, field)
             frame.cost += 1 + extra
             if isinstance(value, dict):
                 try:
@@ -126,9 +125,9 @@ class Compiler:
             value = operand(frame)
             key = index(frame)
             if type(value) is Optional or optional:
-                return _optional_field(frame, value, key)
+                return optional_field(frame, value, key)
             frame.cost += 1 + extra
-            return _item(value, key)
+            return item_of(value, key)
 
         return run
 
@@ -136,10 +135,10 @@ class Compiler:
         target = () if node.target is None or id(node) in self.checker.qualified else (node.target,)
         nodes = (*target, *node.arguments)
         if node.function in ("==", "!="):
-            return _equality(self.compile(nodes[0]), self.compile(nodes[1]), node.function == "==")
+            return equality(self.compile(nodes[0]), self.compile(nodes[1]), node.function == "==")
         if node.function == "in":
             return self._in(node)
-        return _dispatch(node.function, self.checker.forms[id(node)], [self.compile(part) for part in nodes])
+        return call(node.function, self.checker.forms[id(node)], [self.compile(part) for part in nodes])
 
     def _in(self, node: Call) -> Evaluate:
         item, container = (self.compile(part) for part in node.arguments)
@@ -269,86 +268,3 @@ def _is_constant(node: Node) -> bool:
         case MapNode():
             return not node.optional and all(_is_constant(key) and _is_constant(value) for key, value in node.entries)
     return False
-
-
-def _item(value: Value, key: Value) -> Value:
-    if isinstance(value, dict):
-        try:
-            return value[map_key(key)]
-        except KeyError:
-            raise EvaluationError(f"no such key: {key}") from None
-    if isinstance(value, list):
-        if type(key) is bool or not isinstance(key, int | float) or key != int(key):
-            raise EvaluationError(f"unsupported index type '{type_name(key)}' in list")
-        if not 0 <= key < len(value):
-            raise EvaluationError(f"index out of bounds: {key}")
-        return value[int(key)]
-    raise EvaluationError(NO_OVERLOAD)
-
-
-def _optional_field(frame: Frame, value: Value, key: Value) -> Optional:
-    """Follow a field or index that may be missing."""
-    if isinstance(value, Optional):
-        if not value.present:
-            return NOTHING
-        value = value.value
-    if isinstance(value, dict):
-        name = map_key(key)
-        if name not in value and not hasattr(type(value), "__missing__"):
-            return NOTHING
-    elif isinstance(value, list):
-        if type(key) is not int or not 0 <= key < len(value):
-            return NOTHING
-    else:
-        raise EvaluationError(NO_OVERLOAD)
-    frame.cost += 1
-    return Optional(True, _item(value, key))
-
-
-def _logic(operands: list[Evaluate], decides: bool) -> Evaluate:
-    """Make `||` (true decides) or `&&` (false decides); the deciding value outweighs an error on either side."""
-
-    def run(frame: Frame) -> bool:
-        failure: EvaluationError | None = None
-        for operand in operands:
-            try:
-                value = operand(frame)
-            except CostError:
-                raise
-            except EvaluationError as error:
-                failure = failure or error
-                continue
-            if value is decides:
-                return bool(value)
-            if value is not (not decides):
-                failure = failure or EvaluationError(NO_OVERLOAD)
-        if failure is not None:
-            raise failure
-        return not decides
-
-    return run
-
-
-def _equality(one: Evaluate, other: Evaluate, wanted: bool) -> Evaluate:
-    def run(frame: Frame) -> bool:
-        left, right = one(frame), other(frame)
-        frame.spend(math.ceil(min(size_of(left), size_of(right)) * TEXT_FACTOR))
-        return equal(left, right) is wanted
-
-    return run
-
-
-def _dispatch(function: str, forms: tuple[Overload, ...], arguments: list[Evaluate]) -> Evaluate:
-    """Make a call of the form that the values fit."""
-
-    def run(frame: Frame) -> Value:
-        values = [argument(frame) for argument in arguments]
-        for form in forms:
-            if form.takes(values):
-                frame.spend(1 if form.cost is None else form.cost(*values))
-                return form.run(*values)
-        frame.cost += 1
-        kinds = ", ".join(map(type_name, values))
-        raise EvaluationError(f"{NO_OVERLOAD}: {function}({kinds})")
-
-    return run

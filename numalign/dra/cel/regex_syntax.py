@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from numalign.dra.cel.regex_chars import CLASSES, LAST_CODE, POSIX, Chars, Range, complement, in_both_cases
 from numalign.values import NamedTuple
 
 MAX_REPEAT: Final = 1000
@@ -17,22 +18,9 @@ MAX_PROGRAM: Final = 10_000
 MAX_GROUPS: Final = 40
 """Deepest nesting of groups."""
 
-Range = tuple[int, int]
-
 
 class RegexError(ValueError):
     """A text is no pattern of RE2, or one that is too large."""
-
-
-class Chars(NamedTuple):
-    """One character out of ranges of code points."""
-
-    ranges: tuple[Range, ...]
-    negated: bool = False
-
-    def has(self, code: int) -> bool:
-        """Tell whether a character is one of these."""
-        return any(low <= code <= high for low, high in self.ranges) != self.negated
 
 
 class Step(NamedTuple):
@@ -54,28 +42,7 @@ class _Flags(NamedTuple):
     swap: bool = False
 
 
-_DIGIT: Final = ((48, 57),)
-_WORD: Final = ((48, 57), (65, 90), (95, 95), (97, 122))
-_SPACE: Final = ((9, 10), (12, 13), (32, 32))
-_CLASSES: Final = {"d": _DIGIT, "w": _WORD, "s": _SPACE}
-_POSIX: Final[dict[str, tuple[Range, ...]]] = {
-    "alnum": ((48, 57), (65, 90), (97, 122)),
-    "alpha": ((65, 90), (97, 122)),
-    "ascii": ((0, 127),),
-    "blank": ((9, 9), (32, 32)),
-    "cntrl": ((0, 31), (127, 127)),
-    "digit": _DIGIT,
-    "graph": ((33, 126),),
-    "lower": ((97, 122),),
-    "print": ((32, 126),),
-    "punct": ((33, 47), (58, 64), (91, 96), (123, 126)),
-    "space": ((9, 13), (32, 32)),
-    "upper": ((65, 90),),
-    "word": _WORD,
-    "xdigit": ((48, 57), (65, 70), (97, 102)),
-}
 _CONTROLS: Final = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
-_ALL: Final = 0x10FFFF
 
 Tree = tuple[object, ...]
 """A pattern as nested tuples: ("chars", Chars) | ("place", name) | ("chain", tree…) | ("either", tree…) |
@@ -191,20 +158,8 @@ class PatternReader:
         return ("chars", self.folded(((code, code),)))
 
     def folded(self, ranges: tuple[Range, ...], *, negated: bool = False) -> Chars:
-        """Make a set of characters, with the other case of ASCII letters where case does not matter."""
-        if self.flags.fold:
-            more: list[Range] = []
-            for low, high in ranges:
-                for first, last, shift in ((65, 90, 32), (97, 122, -32)):
-                    start, end = max(low, first), min(high, last)
-                    if start <= end:
-                        more.append((start + shift, end + shift))
-                if low == high:
-                    more += [
-                        (ord(other), ord(other)) for other in (chr(low).lower(), chr(low).upper()) if len(other) == 1
-                    ]
-            ranges = (*ranges, *more)
-        return Chars(ranges, negated)
+        """Make a set of characters, of both cases where case does not matter."""
+        return Chars(in_both_cases(ranges) if self.flags.fold else ranges, negated)
 
     def group(self) -> Tree | None:
         """Read the rest of a group, or of flags, which count to the end of the group around them."""
@@ -250,8 +205,8 @@ class PatternReader:
             return ("place", "^")
         if char == "z":
             return ("place", "$")
-        if char.lower() in _CLASSES:
-            return ("chars", Chars(_CLASSES[char.lower()], char.isupper()))
+        if char.lower() in CLASSES:
+            return ("chars", Chars(CLASSES[char.lower()], char.isupper()))
         return self.literal(self.escaped_code(char))
 
     def escaped_code(self, char: str) -> int:
@@ -278,10 +233,10 @@ class PatternReader:
         else:
             digits = self.char() + self.char()
         try:
-            code = int(digits, 16) if len(digits) < 9 else _ALL + 1
+            code = int(digits, 16) if len(digits) < 9 else LAST_CODE + 1
         except ValueError:
-            code = _ALL + 1
-        if not digits.isalnum() or code > _ALL:
+            code = LAST_CODE + 1
+        if not digits.isalnum() or code > LAST_CODE:
             raise RegexError("invalid escape sequence")
         return code
 
@@ -296,9 +251,9 @@ class PatternReader:
                 ranges += self.posix()
                 continue
             char = self.char()
-            if char == "\\" and self.text[self.at : self.at + 1].lower() in (*_CLASSES,):
+            if char == "\\" and self.text[self.at : self.at + 1].lower() in (*CLASSES,):
                 name = self.char()
-                ranges += _complement(_CLASSES[name.lower()]) if name.isupper() else _CLASSES[name]
+                ranges += complement(CLASSES[name.lower()]) if name.isupper() else CLASSES[name]
                 continue
             low = self.escaped_code(self.char()) if char == "\\" else ord(char)
             high = low
@@ -315,18 +270,8 @@ class PatternReader:
         """Read the rest of `[:alpha:]`."""
         end = self.text.find(":]", self.at)
         name = self.text[self.at : end] if end >= 0 else ""
-        if name.removeprefix("^") not in _POSIX:
+        if name.removeprefix("^") not in POSIX:
             raise RegexError("invalid character class range")
         self.at = end + 2
-        ranges = _POSIX[name.removeprefix("^")]
-        return _complement(ranges) if name.startswith("^") else ranges
-
-
-def _complement(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
-    found: list[Range] = []
-    start = 0
-    for low, high in sorted(ranges):
-        if start < low:
-            found.append((start, low - 1))
-        start = max(start, high + 1)
-    return (*found, (start, _ALL))
+        ranges = POSIX[name.removeprefix("^")]
+        return complement(ranges) if name.startswith("^") else ranges

@@ -131,3 +131,15 @@ Node = Union[  # noqa: UP007  # the classes are not yet there when an annotation
 
 MAX_NESTING: Final = 60
 """Deepest nesting that is followed. Chains of `&&` and `||` do not nest."""
+
+
+def qualified_name(node: Call) -> str:
+    """Write a call's name with what stands before it, if that is plain names."""
+    parts = [node.function]
+    target = node.target
+    while isinstance(target, Select) and not target.optional:
+        parts.append(target.field)
+        target = target.operand
+    if target is None:
+        return node.function if node.target is None else ""
+    return ".".join([target.name, *reversed(parts)]) if isinstance(target, Name) else ""

@@ -8,7 +8,9 @@ from itertools import chain
 from typing import Final, TypeVar
 
 from numalign.dra import reading
-from numalign.dra.values import ClaimObjects, DeviceClass, Node, Placed, Slice, TaintRule
+from numalign.dra.api_forms import Reader
+from numalign.dra.claim_objects import ClaimObjects, Placed
+from numalign.dra.values import DeviceClass, Node, Slice, TaintRule
 from numalign.errors import InputError
 from numalign.sources.cluster.stream import HEAD_BYTES, Item, Rejoined, is_json, items
 from numalign.sources.pods.files import documents_of, readable_documents
@@ -102,7 +104,7 @@ class _Collected:
             self.others += 1
 
 
-def _read(thing: Thing, read: reading.Reader[T]) -> T:
+def _read(thing: Thing, read: Reader[T]) -> T:
     """Read an object; what is wrong with it is told with its line."""
     try:
         return read(thing.data, thing.path)

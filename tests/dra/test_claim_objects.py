@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.dra.values import Claim, ClaimObjects, DeviceClass, Node, Placed
+from numalign.dra.claim_objects import ClaimObjects, Placed
+from numalign.dra.values import Claim, DeviceClass, Node
 
 KEY = ("default", "c")
 
