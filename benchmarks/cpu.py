@@ -14,7 +14,7 @@ from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import TopologyHint
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 SHAPES = {
     64: "sockets=2,numaNodesPerSocket=1,coresPerNumaNode=16,threadsPerCore=2,coresPerUncoreCache=4",

@@ -21,7 +21,7 @@ from numalign.render.json.node import check_json
 from numalign.render.json.replay import replay_json
 from numalign.results.admit import AdmitResult
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.pods import manifest
 from numalign.sources.recorded import scenario
 from numalign.tasks.admit import admit

@@ -27,8 +27,9 @@ from numalign.analysis.situation import Situation
 from numalign.analysis.untied import Untied, untied
 from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, least_bad, no_policy, repair
 from numalign.analysis.whatif.change import Hardware, WayOut
-from numalign.analysis.whatif.changes import Machines, changes
+from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.goal import ALIGNED
+from numalign.analysis.whatif.kinds import Machines
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
 from numalign.kubelet.cpu.state import handed_out_twice

@@ -15,7 +15,7 @@ from numalign.tasks.setup import facts_of, kubelet_asked
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from numalign.analysis.config.systems import Ground, System
+    from numalign.analysis.config.system import Ground, System
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
     from numalign.tasks.requests import KubeletRequest

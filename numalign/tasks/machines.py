@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numalign.results.about import BundledMachine
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 
 def machines(name: str | None = None) -> tuple[BundledMachine, ...]:

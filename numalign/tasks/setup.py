@@ -29,7 +29,7 @@ from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.config.systems import Facts, Ground
+    from numalign.analysis.config.system import Facts, Ground
     from numalign.sources.kubelet import Loaded
     from numalign.sources.kubelet.performance_profile import Pages
     from numalign.sources.pods.manifest import PodSource
@@ -229,7 +229,7 @@ def load_machine(name: str | None) -> LoadedMachine:
 
         live = live_machine()
         return LoadedMachine(live.machine, "this host", tuple(Notice("host", text) for text in live.warnings))
-    from numalign.sources.machine.file import load_machine as load
+    from numalign.sources.machine.loading import load_machine as load
     from numalign.tasks.requests import MachineName
 
     loaded = load(name, name.beside if isinstance(name, MachineName) else ())
@@ -286,7 +286,7 @@ def facts_of(machine: Machine, request: KubeletRequest) -> Facts:
         InputError: the type of the instance, or a number, is unknown.
     """
     from numalign.analysis.config.instances import limits_of
-    from numalign.analysis.config.systems import Facts
+    from numalign.analysis.config.system import Facts
     from numalign.sources.kubelet.flags import read_flags
 
     if request.instance is not None and limits_of(request.instance) is None:
@@ -332,7 +332,7 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), on: Setup | Non
     Raises:
         InputError: a pod the API server would refuse, or an input without a pod.
     """
-    from numalign.sources.pods import manifest
+    from numalign.sources.pods import manifest, template_pods
 
     beside: tuple[Pod, ...] = ()
     notices: tuple[Notice, ...] = ()
@@ -342,7 +342,7 @@ def load_pods(request: PodsRequest, there: tuple[Pod, ...] = (), on: Setup | Non
         known = (on.machine.node.name or "", on.machine.name) if on else ()
         found = read_beside(request.beside, request.node_name, known)
         beside, notices = found.pods, found.notices
-    copies = manifest.Copies(request.replicas, request.role_replicas, request.gang)
+    copies = template_pods.Copies(request.replicas, request.role_replicas, request.gang)
     given = manifest.read_pods(request.names, copies, beside=(*there, *beside), needed=bool(request.names))
     if request.static:
         given = given._replace(sources=tuple([one._replace(pod=as_static(one.pod)) for one in given.sources]))

@@ -13,7 +13,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 GPU, NIC, PAGES = "gpu-vendor.com/gpu", "nic-vendor.com/nic", "hugepages-2Mi"
 NAMES = {"gpu": GPU, "nic": NIC, "pages": PAGES}

@@ -10,7 +10,7 @@ from numalign.analysis.closeness import between, closeness, neighbours, rail, re
 from numalign.analysis.holding import HeldDevices, Holding
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 GPU = PCIFunction("0000:17:00.0", numa_node=0, root="pci0000:15", switch="0000:16:00.0")
 

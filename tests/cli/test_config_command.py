@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from numalign.analysis.config.suggest import suggest
-from numalign.analysis.config.systems import FORMATS, Facts
+from numalign.analysis.config.system import Facts
+from numalign.analysis.config.systems import FORMATS
 from numalign.cli import main
 from numalign.kubelet.releases import NEWEST
 from numalign.sources.kubelet.configuration import load
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.cli.running import in_process
 from tests.schemas import strictly
 

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from numalign.cli.commands.machines import command
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import from_data, load_machine
+from numalign.sources.machine.file import from_data
+from numalign.sources.machine.loading import load_machine
 from tests.cli.running import ROOT, in_process
 
 PASTES = ROOT / "tests" / "pastes"

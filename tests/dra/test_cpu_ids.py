@@ -11,7 +11,7 @@ from numalign.dra.publish.cpus import CAPACITY, GroupBy, devices
 from numalign.dra.values import Attribute, Claim, Config, Device, DeviceID, Taken
 from numalign.model.cpuset import format_set, parse
 from numalign.model.quantity import from_int
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 HGX = load_machine("hgx-h100").machine
 NODE = "node-1"

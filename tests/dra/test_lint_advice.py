@@ -18,7 +18,7 @@ from numalign.dra.reading import read_claim
 from numalign.dra.usage import Usage
 from numalign.dra.values import Claim, Node
 from numalign.dra.writing import written_class, written_slice
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.cli.running import in_process
 from tests.dra.objects import NUMA, claim, request
 

@@ -17,7 +17,7 @@ from numalign.errors import InputError
 from numalign.kubelet.cpu.topology import build
 from numalign.model.machine import Machine
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.cli.running import ROOT, in_process
 from tests.dra.objects import device, resource_slice
 

@@ -9,7 +9,7 @@ from numalign.dra.whereabouts import Place, places
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device as PluginDevice
 from numalign.model.machine import Machine, NUMANode
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 HGX = load_machine("hgx-h100").machine
 BUS, ROOT = "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"

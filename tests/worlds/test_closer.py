@@ -12,7 +12,7 @@ from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.results.explain import Closer
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.tasks.explain import explain
 from numalign.tasks.requests import KubeletRequest
 from numalign.tasks.setup import load_setup

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from numalign.analysis.config.repair import Step, repair, start_error
 from numalign.analysis.config.reserve import MemorySum, isolated_cpus, memory_sum, split_cores
-from numalign.analysis.config.systems import Ground
+from numalign.analysis.config.system import Ground
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start

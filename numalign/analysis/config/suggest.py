@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from numalign.analysis.config.repair import first_core, repair
+from numalign.analysis.config.offers import first_core
+from numalign.analysis.config.repair import repair
 from numalign.analysis.config.reservations import QUARTERS, kept
 from numalign.analysis.config.reserve import accepted_section
-from numalign.analysis.config.systems import KUBELET, OKE, Facts, System, config_of
+from numalign.analysis.config.system import Facts, System
+from numalign.analysis.config.systems import KUBELET, OKE, config_of
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, Option
 from numalign.kubelet.cpu.options import OPTIONS as CPU_OPTIONS
 from numalign.kubelet.releases.release import Kubelet

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from numalign.analysis.lint import in_manifest as lint_manifest
 from numalign.analysis.lint import on_machine as lint_machine
+from numalign.analysis.lint import pod_level as lint_pod_level
 from numalign.analysis.lint.finding import Effect, Finding
 from numalign.analysis.lint.subject import Subject, subject
 from numalign.errors import InputError
@@ -44,8 +45,8 @@ RULES: tuple[Rule, ...] = (
     Rule("odd-cpus", "rejected", lint_machine.odd_cpus),
     Rule("unequal-widths", "rejected", lint_machine.unequal_widths),
     Rule("dra-claim", "unaligned", lint_manifest.dra_claim),
-    Rule("pod-level-resources", "unaligned", lint_manifest.pod_level_resources),
-    Rule("static-pod-level", "note", lint_manifest.static_pod_level),
+    Rule("pod-level-resources", "unaligned", lint_pod_level.pod_level_resources),
+    Rule("static-pod-level", "note", lint_pod_level.static_pod_level),
     Rule("restart-device", "note", lint_manifest.restart_device),
     Rule("restart", "note", lint_machine.restart),
     Rule("hugepages-without-memory", "unaligned", lint_manifest.hugepages_without_memory),

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from numalign.analysis.alignment import aligned, verdict_of
+from numalign.analysis.alignment import verdict_of
 from numalign.analysis.settings import POLICY, apply
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut, covers
 from numalign.analysis.whatif.goal import ADMITTED, ALIGNED
-from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
+from numalign.analysis.whatif.kinds import (
+    Machines,
+    altered_machine,
+    known_machines,
+    on_machines,
+    other_settings,
+    pods_moved,
+)
 from numalign.analysis.whatif.pinned import pinning
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.search import (
@@ -21,10 +28,7 @@ from numalign.analysis.whatif.search import (
     two_settings,
 )
 from numalign.analysis.whatif.shrink import shared, shrunk, with_one_to_share
-from numalign.analysis.whatif.tries import Tries, newcomers, sound
-from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Outcome, Session, admit, forecast
-from numalign.model.pod import Pod
+from numalign.analysis.whatif.tries import Tries, sound
 from numalign.model.quantity import NANO
 from numalign.model.resources import LIMIT, is_memory
 
@@ -38,9 +42,6 @@ MAX_PARTS_BESIDE = 4
 
 MAX_BUNDLED = 1
 """How many machines are named that nobody asked about."""
-
-Machines = Iterable[tuple[str, Situation]]
-"""A machine's name, and the same past there."""
 
 
 def changes(
@@ -75,7 +76,7 @@ def changes(
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
     base, then = starts[0]
     if all(change.cuts or _incomplete(change) for change in found):
-        elsewhere = islice(_altered_machine(then, altered), 1), islice(_known_machines(then, known), MAX_BUNDLED)
+        elsewhere = islice(altered_machine(then, altered), 1), islice(known_machines(then, known), MAX_BUNDLED)
         found += filter(None, [_with(tries, base, change) for each in elsewhere for change in each])
     nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
@@ -91,8 +92,8 @@ def changes(
 def _candidates(tries: Tries, others: Machines) -> list[WayOut]:
     """Find changes of one kind, and of several where these are not good enough."""
     if tries.goal.met(tries.outcome):
-        return [WayOut(True, tried=tries.outcome), *_machines(tries, others)]
-    found = [*_machines(tries, others), *_pods(tries), *single_requests(tries), *_settings(tries)]
+        return [WayOut(True, tried=tries.outcome), *on_machines(tries, others)]
+    found = [*on_machines(tries, others), *pods_moved(tries), *single_requests(tries), *other_settings(tries)]
     # What admits the pod only as others come first again is no way to rely on.
     found, leaning = [one for one in found if not one.needs_newcomers], [one for one in found if one.needs_newcomers]
     found = _without_rivals(found)
@@ -116,7 +117,7 @@ def _aligned_on_top(tries: Tries, nearest: Sequence[WayOut]) -> list[WayOut]:
         if base.machine or base.hardware or base.gone or base.tried is None or verdict_of(base.tried) != "spread":
             continue
         _, then = _after(strict, base)
-        more = (one for one in (*single_requests(then), *_settings(then)) if not one.kept_out)
+        more = (one for one in (*single_requests(then), *other_settings(then)) if not one.kept_out)
         found += filter(None, [_with(strict, base, one) for one in more])
     return [shrunk(strict, min(found, key=lambda change: change.cost))] if found else []
 
@@ -267,81 +268,3 @@ def _keeps_more(change: WayOut, known: Sequence[WayOut]) -> bool:
     same = [one for one in known if one.amounts.keys() == change.amounts.keys() and not one.pods and not one.flags]
     more = all(nano > one.amounts[key] for one in same for key, nano in change.amounts.items())
     return bool(change.pods and same) and len(change.amounts) == 1 and more
-
-
-def _altered_machine(tries: Tries, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:
-    for hardware, situation in altered:
-        tried = _tried(situation, tries)
-        if tried is not None:
-            yield WayOut(aligned(tried), hardware=hardware, tried=tried)
-
-
-def _known_machines(tries: Tries, known: Machines) -> Iterator[WayOut]:
-    """Try machines that have every device the pod asks for: where one is unknown, the pod would run without it."""
-    asked = {name for container in tries.outcome.demand.containers for name, amount in container.devices if amount}
-    for name, situation in known:
-        if asked <= situation.setup.machine.devices.keys():
-            for change in _machines(tries, [(name, situation)]):
-                yield change._replace(example=True)
-
-
-def _machines(tries: Tries, others: Machines) -> Iterator[WayOut]:
-    for name, situation in others:
-        tried = _tried(situation, tries)
-        if tried is not None:
-            yield WayOut(aligned(tried), machine=name, tried=tried)
-
-
-def _pods(tries: Tries) -> Iterator[WayOut]:
-    outcome = tries.outcome
-    found = moved(outcome.before, outcome.pod, tries.goal) if outcome.before.pods else None
-    if found is not None:
-        tried = admit(without(outcome.before, found.pods), outcome.pod)
-        change = WayOut(aligned(tried), pods=found.pods, fewest=found.fewest, tried=tried)
-        yield change._replace(or_pods=tuple(_instead(outcome, change)))
-
-
-def _instead(outcome: Outcome, change: WayOut) -> Iterator[Pod]:
-    """Find other pods that make room as well as the only one that is to be moved, older ones than that."""
-    before = outcome.before.pods
-    if len(change.pods) == 1 and len(before) <= MAX_PODS_SEARCHED:
-        for pod in before[: before.index(change.pods[0])]:
-            session = without(outcome.before, [pod])
-            tried = None if forecast(session, outcome.pod) is False else admit(session, outcome.pod)
-            if tried is not None and tried.admit and aligned(tried) == change.aligned:
-                yield pod
-
-
-def _settings(tries: Tries) -> Iterator[WayOut]:
-    """Try other settings on the same past. All pods that are there now have to be admitted then, too.
-
-    Pods refused so far may be admitted first under them, and be in the way.
-    """
-    policy_found, rival_found, outcome = False, False, tries.outcome
-    if forecast(outcome.before, outcome.pod) is False:
-        return
-    for flags in tries.settings():
-        if POLICY in flags and policy_found:
-            continue
-        found = tries.beside(flags)
-        if found is None or (POLICY in flags and found[1] and rival_found):
-            continue
-        tried, kept_out = found
-        change = WayOut(aligned(tried), flags=flags, tried=tried, kept_out=kept_out)
-        change = change._replace(needs_newcomers=tries.needs_newcomers(change))
-        if POLICY in flags and not change.needs_newcomers:
-            policy_found, rival_found = not kept_out, True
-        yield change
-
-
-def _tried(situation: Situation, tries: Tries) -> Outcome | None:
-    """Admit the pod elsewhere; None: that misses the goal, or a pod that is here now is refused there."""
-    outcome = tries.outcome
-    try:
-        session: Session = situation.session()
-    except (StartError, CrashError):
-        return None
-    if newcomers(session, outcome.before) is None or forecast(session, outcome.pod) is False:
-        return None
-    tried = admit(session, outcome.pod)
-    return tried if tries.goal.met(tried) else None

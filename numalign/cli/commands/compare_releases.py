@@ -9,7 +9,7 @@ from numalign.cli.stderr import report
 from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import Scene, UpgradeResult
-from numalign.sources.machine.file import machines_of
+from numalign.sources.machine.loading import machines_of
 from numalign.tasks.before_after import before_and_after_upgrade
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from numalign.analysis.config.suggest import Suggestion
-from numalign.analysis.config.systems import FORMATS, KARPENTER, KUBESPRAY_NAMES, Fields
+from numalign.analysis.config.system import Fields
+from numalign.analysis.config.systems import FORMATS, KARPENTER, KUBESPRAY_NAMES
 from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numalign.analysis.config.check import doubt
-from numalign.analysis.config.systems import Facts, Ground
+from numalign.analysis.config.system import Facts, Ground
 from numalign.errors import InputError, Notice, NumalignError
 from numalign.kubelet.config import FIELD_NAMES, IDEAL
 from numalign.kubelet.setup import Setup
@@ -24,7 +24,7 @@ from numalign.sources.cluster.settings import AMOUNTS, EXPORTER, SCHEDULER, TEXT
 from numalign.sources.kubelet import configuration
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import LoadedMachine, load_machine
+from numalign.sources.machine.loading import LoadedMachine, load_machine
 from numalign.sources.text import elements
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple

@@ -42,7 +42,7 @@ from numalign.sources.cluster.objects import NodeRead, PodRead
 from numalign.sources.cluster.topology import CPUTopologyRead
 from numalign.sources.cluster.topology import machine_of as machine_of_cpus
 from numalign.sources.kubelet.fields import given, read_fields
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.values import NamedTuple
 
 PODS_BY_DEFAULT = 110

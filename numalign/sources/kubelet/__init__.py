@@ -9,7 +9,7 @@ from numalign.kubelet.config import KubeletConfig
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.config.systems import Ground
+    from numalign.analysis.config.system import Ground
     from numalign.sources.kubelet.performance_profile import Pages
 
 

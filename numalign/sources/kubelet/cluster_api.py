@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from numalign.analysis.config.systems import AL2, FLAGS, KUBEADM, KUBELET, SOME_FLAGS, Fields, eks
+from numalign.analysis.config.system import Fields
+from numalign.analysis.config.system_bases import eks
+from numalign.analysis.config.systems import AL2, FLAGS, KUBEADM, KUBELET, SOME_FLAGS
 from numalign.errors import InputError, Notice
 from numalign.sources.kubelet import KIND
 from numalign.sources.kubelet.aws import node_config

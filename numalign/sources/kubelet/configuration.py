@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from numalign.analysis.config.systems import Base, Facts, Fields, Ground
+from numalign.analysis.config.system import Base, Facts, Fields, Ground
 from numalign.errors import InputError, Notice
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.kubelet.releases import OLDEST, PUBLISHED

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from numalign.analysis.config.systems import K3S, KOPS, KUBESPRAY, KUBESPRAY_NAMES, SOME_FLAGS, TALOS, Fields, talos
+from numalign.analysis.config.system import Fields
+from numalign.analysis.config.system_bases import talos
+from numalign.analysis.config.systems import K3S, KOPS, KUBESPRAY, KUBESPRAY_NAMES, SOME_FLAGS, TALOS
 from numalign.model.gotext import ConversionError, parse_bool
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.found import Found, below, not_taken, overlaid, renamed, under, words

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from numalign.analysis.config.systems import KUBELET, Base, Facts, Fields, System
+from numalign.analysis.config.system import Base, Facts, Fields, System
+from numalign.analysis.config.systems import KUBELET
 from numalign.errors import Notice
 from numalign.model.path import child
 from numalign.sources.kubelet.fields import SETTINGS, Where

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from numalign.analysis.config.systems import AKS, AKS_NODECLASS, GARDENER, GKE, KARPENTER_GCP, Fields
+from numalign.analysis.config.system import Fields
+from numalign.analysis.config.systems import AKS, AKS_NODECLASS, GARDENER, GKE, KARPENTER_GCP
 from numalign.errors import Notice
 from numalign.sources.kubelet.found import Found, renamed, under
 from numalign.sources.text import elements, inside, mapping

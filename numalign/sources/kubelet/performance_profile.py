@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from numalign.analysis.config.systems import Fields
+from numalign.analysis.config.system import Fields
 from numalign.errors import InputError, Notice
 from numalign.model.document import Form, anything, as_dict, inside, maybe, raw, record
 from numalign.model.path import unfit

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from numalign.analysis.config.systems import FLAGS, KUBEADM, MICROSHIFT, OPENSHIFT, Fields, openshift
+from numalign.analysis.config.system import Fields
+from numalign.analysis.config.system_bases import openshift
+from numalign.analysis.config.systems import FLAGS, KUBEADM, MICROSHIFT, OPENSHIFT
 from numalign.errors import InputError
 from numalign.model.path import child
-from numalign.sources.kubelet import API_VERSION, KIND, aws, cluster_api, distributions, managed
+from numalign.sources.kubelet import API_VERSION, KIND, aws, cluster_api, distributions, karpenter, managed
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.kubelet.fields import is_field
 from numalign.sources.kubelet.found import Found, below, not_taken, words
@@ -188,8 +190,8 @@ _KINDS: Final[Sequence[tuple[str, str, Callable[[Document], Iterable[Found]]]]] 
     ("Cluster", "kops.k8s.io/", distributions.kops),
     ("InstanceGroup", "kops.k8s.io/", distributions.kops),
     ("NodeConfig", "node.eks.aws/", _one(aws.node_config)),
-    ("EC2NodeClass", "karpenter.k8s.aws/", aws.node_class),
-    ("NodePool", "karpenter.sh/", aws.node_class),
+    ("EC2NodeClass", "karpenter.k8s.aws/", karpenter.node_class),
+    ("NodePool", "karpenter.sh/", karpenter.node_class),
     ("ClusterConfig", "eksctl.io/", aws.eksctl),
     *((kind, "container.cnrm.", managed.gke_object) for kind in ("ContainerNodePool", "ContainerCluster")),
     ("ComputeClass", "cloud.google.com/", managed.gke_object),

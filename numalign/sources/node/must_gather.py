@@ -41,7 +41,7 @@ def load(tree: Tree, source: str, node: str) -> NodeFacts | None:
     """
     if not {OBJECTS, "namespaces", "nodes"} & set(top_of(tree)):
         return None
-    from numalign.sources.pods.manifest import pods_of
+    from numalign.sources.pods.template_pods import pods_of
 
     name = _node(tree, source, node)
     manifest = _object(tree, f"{OBJECTS}/core/nodes/{name}.yaml")
@@ -96,8 +96,8 @@ def _object(tree: Tree, path: str) -> Mapping[str, object]:
 
 def _carriers(tree: Tree, node: str) -> Iterator[Carrier]:
     """Yield the pods that are bound to the node and have not ended."""
-    from numalign.sources.pods.manifest import has_ended
     from numalign.sources.pods.pod_objects import search
+    from numalign.sources.pods.template_pods import has_ended
 
     for namespace in names_or_none(tree, "namespaces") or ():
         for document in _documents(tree, f"namespaces/{namespace}/core/pods.yaml"):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from numalign.errors import InputError, Notice
 from numalign.model.pod import Manifest, Pod
-from numalign.sources.pods.manifest import has_ended, pods_of
 from numalign.sources.pods.pod_objects import Carrier, search
+from numalign.sources.pods.template_pods import has_ended, pods_of
 from numalign.sources.text.yaml import FilePath, load_file, shown_name
 from numalign.values import NamedTuple
 

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from numalign.errors import InputError, Notice
-from numalign.model.path import child
-from numalign.model.pod import FINISHED, Pod
+from numalign.model.pod import Pod
 from numalign.sources.pods import files
 from numalign.sources.pods.files import explained
 from numalign.sources.pods.notes import no_pod_in, notes_of, podless
-from numalign.sources.pods.pod_objects import Carrier, Found, owner_name, search
+from numalign.sources.pods.pod_objects import Carrier, owner_name, search
 from numalign.sources.pods.shapes import Template
+from numalign.sources.pods.template_pods import ONE, Copies, Numbers, Reading, Taken, replicas_of, taken_by
 from numalign.sources.text import EMPTY, elements
 from numalign.sources.text.yaml import Document, FilePath, Place, load_file, shown_name
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.sources.pods.roles import Fields
+    pass
 
 _OF_CLAIMS: Final = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
-MAX_SPECS_REMEMBERED: Final = 10_000
-"""How many different specs are looked out for."""
-
-
-class Copies(NamedTuple):
-    """How many pods to make of each Pod or template; nothing said: one, whatever a template asks for."""
-
-    every: int | None = None
-    by_role: Mapping[str, int] = {}
-    """Role -> number; beats `every`."""
-    gang: bool = False
-    """As many of each template as its object asks for."""
-
-
-ONE: Final = Copies()
 
 
 class PodSource(NamedTuple):
@@ -124,7 +108,7 @@ def read_pods(
         if reading.broken:
             raise reading.broken[0]
         raise InputError(no_pod_in(reading.without_pod), ", ".join(map(shown_name, names)))
-    taken = _taken(reading, copies, beside) if unique else {}
+    taken = taken_by(reading, copies, beside) if unique else {}
     _check_roles(copies.by_role, reading.carriers)
     partly = [one for one in reading.carriers if _asked(one, copies) is None and one.template.wanted != 1]
     notices = (
@@ -143,19 +127,19 @@ def read_pods(
     )
 
 
-def _sources(carriers: list[Carrier], copies: Copies, taken: _Taken) -> Iterator[PodSource]:
+def _sources(carriers: list[Carrier], copies: Copies, taken: Taken) -> Iterator[PodSource]:
     """Make the pods; of very many documents only the places stay, so the carriers are used up."""
     carriers.reverse()
     document: Document | None = None
     place: Place | None = None
-    numbers: _Numbers = {}
+    numbers: Numbers = {}
     while carriers:
         carrier = carriers.pop()
         if place is None or carrier.document is not document:
             document, place = carrier.document, carrier.document.place
         template = carrier.template._replace(manifest=EMPTY)
         asked = _asked(carrier, copies)
-        for pod in _replicas(carrier, 1 if asked is None else asked, copies, taken, numbers):
+        for pod in replicas_of(carrier, 1 if asked is None else asked, copies, taken, numbers):
             yield PodSource(
                 pod=pod,
                 document=place,
@@ -177,50 +161,8 @@ def _controller(carrier: Carrier) -> tuple[str, str] | None:
     return None
 
 
-class _Reading:
-    """What has been read so far."""
-
-    def __init__(self) -> None:
-        self.carriers: list[Carrier] = []
-        self.without_pod: Counter[str] = Counter()
-        self.finished = 0
-        self.notices: list[Notice] = []
-        self.broken: list[InputError] = []
-        self.claims: list[Document] = []
-        self._read: dict[int, Pod] = {}
-        """Id of a spec -> the first pod that has it."""
-
-    def take(self, found: Found) -> None:
-        """Add what a document holds, without the pods that have ended."""
-        for carrier in found.carriers:
-            if carrier.is_pod and has_ended(carrier.object):
-                self.finished += 1
-            else:
-                self.carriers.append(self._alike(carrier))
-        self.without_pod.update(found.without_pod)
-
-    def _alike(self, carrier: Carrier) -> Carrier:
-        """Let pods share what was read of one spec: equal specs of a long text are one value."""
-        pod = carrier.pod
-        first = self._read.get(id(pod.spec))
-        if first is None:
-            if len(self._read) < MAX_SPECS_REMEMBERED:
-                self._read[id(pod.spec)] = pod
-            return carrier
-        return carrier._replace(pod=pod._replace(containers=first.containers))
-
-    def refuse(self, error: InputError, file: str, mixed: bool) -> None:
-        """Add what is wrong with one of several inputs, or with an object in it."""
-        error = explained(error, file) if "{{" in error.message else error
-        notice = files.passed_over(error, file) if mixed else None
-        if notice is None:
-            self.broken.append(error)
-        elif notice not in self.notices:
-            self.notices.append(notice)
-
-
-def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
-    reading = _Reading()
+def _read_all(names: Sequence[FilePath], mixed: bool) -> Reading:
+    reading = Reading()
     listed: list[str] = []
     for name in names:
         try:
@@ -257,11 +199,6 @@ def _read_all(names: Sequence[FilePath], mixed: bool) -> _Reading:
     return reading
 
 
-def has_ended(manifest: Fields) -> bool:
-    """Tell whether a pod of a cluster has run to its end."""
-    return (manifest.get("status") or {}).get("phase") in FINISHED
-
-
 def _asked(carrier: Carrier, copies: Copies) -> int | None:
     """Return the number of pods that was asked for; None: nobody named one."""
     role = carrier.template.role
@@ -282,81 +219,3 @@ def _check_roles(by_role: Mapping[str, int], carriers: Iterable[Carrier]) -> Non
 
 
 # Names
-
-_Numbers = dict[tuple[str, str], int]
-"""(namespace, prefix) -> the first number that may be free: no name that was taken becomes free again."""
-
-_Taken = dict[object, Carrier | None]
-"""(namespace, name), or a uid -> who has it; None: a pod on the node."""
-
-
-def _keeps_its_name(carrier: Carrier, copies: Copies) -> bool:
-    return carrier.is_pod and bool(carrier.pod.name) and (copies.every or 1) == 1
-
-
-def pods_of(carriers: Iterable[Carrier]) -> list[Pod]:
-    """Make the pods of objects, one of each template.
-
-    Raises:
-        InputError: two pods have the same name or uid.
-    """
-    reading = _Reading()
-    reading.carriers += carriers
-    taken = _taken(reading, ONE, ())
-    numbers: _Numbers = {}
-    return [pod for carrier in reading.carriers for pod in _replicas(carrier, 1, ONE, taken, numbers)]
-
-
-def _taken(reading: _Reading, copies: Copies, beside: Iterable[Pod]) -> _Taken:
-    """Collect the names that pods bring along; two pods of one name, or of one uid, are an error.
-
-    Among several files the second pod of a name is left out, and said to be broken.
-    """
-    beside = tuple(beside)
-    names: _Taken = {(pod.namespace, pod.name): None for pod in beside}
-    uids: _Taken = {pod.uid: None for pod in beside}
-    kept = []
-    files_read = {carrier.document.name for carrier in reading.carriers}
-    for carrier in reading.carriers:
-        try:
-            if _keeps_its_name(carrier, copies):
-                pod = carrier.pod
-                _take(names, (pod.namespace, pod.name), carrier, "name", pod.name)
-                _take(uids, pod.uid, carrier, "uid", pod.uid)
-        except InputError as error:
-            if len(files_read) == 1:
-                raise
-            reading.broken.append(error)
-        else:
-            kept.append(carrier)
-    reading.carriers[:] = kept
-    return names
-
-
-def _take(known: _Taken, key: object, carrier: Carrier, field: str, text: str) -> None:
-    if key in known:
-        holder = known[key]
-        who = f"the pod at {holder.document.where(holder.template.path)}" if holder else "a pod on the node"
-        place = child(child(carrier.template.path, "metadata"), field)
-        raise carrier.document.error(f'"{text}" is also the {field} of {who}', place)
-    known[key] = carrier
-
-
-def _replicas(carrier: Carrier, count: int, copies: Copies, taken: _Taken, numbers: _Numbers) -> Iterator[Pod]:
-    """Make the pods of an object; those that bring no name get the next free one (`web-0`, `train-worker-1`, …)."""
-    pod = carrier.pod
-    if _keeps_its_name(carrier, copies):
-        yield pod
-        return
-    prefix = (carrier.object.get("metadata") or {}).get("generateName")
-    if not carrier.is_pod or pod.name or not prefix:
-        role = carrier.template.role
-        prefix = f"{owner_name(carrier.object)}-{role}-" if role else f"{owner_name(carrier.object)}-"
-    number = numbers.get((pod.namespace, prefix), 0)
-    for _ in range(count):
-        while (pod.namespace, f"{prefix}{number}") in taken:
-            number += 1
-        name = f"{prefix}{number}"
-        taken[pod.namespace, name] = carrier
-        numbers[pod.namespace, prefix] = number
-        yield pod._replace(name=name, uid=f"{pod.namespace}/{name}")

@@ -27,17 +27,13 @@ from yaml.events import (
 from numalign.errors import InputError
 from numalign.model.gotext import number_text
 from numalign.sources.text import EMPTY, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED, MAX_VALUES, MAX_YAML_VALUES, Found
+from numalign.sources.text.yaml_aliases import Shared
+from numalign.sources.text.yaml_scalars import TAGGED, resolve
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
-SHARED_VALUES: Final = 20_000
-"""How many different values are looked out for among a text's documents."""
-SHARED_LENGTH: Final = 16
-"""Longest list or mapping that is shared."""
-SHARED_TEXT: Final = 64
-"""Longest text that is shared."""
 
 _PENDING: Final = object()
 """Stands for an anchored list or mapping that is not finished."""
@@ -86,7 +82,7 @@ def read_yaml(text: str, name: str, *, last: bool = False) -> Iterator[Found]:
         InputError: not YAML, a duplicate key, nested too deep, an alias that expands to too much, too many values.
     """
     builder = _Builder(name)
-    shared: _Shared | None = None  # one document alone has little to share
+    shared: Shared | None = None  # one document alone has little to share
     ready: _Builder | None = None
     start = line = documents = 0
     for event in events(text, name):
@@ -95,7 +91,7 @@ def read_yaml(text: str, name: str, *, last: bool = False) -> Iterator[Found]:
             if ready is not None:
                 yield Found(ready.root, ready.first_line, text[start:begin], line + 1, ready.twice)
             builder, ready = _Builder(name, shared, last=last), None
-            shared = shared or _Shared()
+            shared = shared or Shared()
             start, line = begin, line_of(event) - 1
             documents += 1
             if documents > MAX_DOCUMENTS:
@@ -108,50 +104,10 @@ def read_yaml(text: str, name: str, *, last: bool = False) -> Iterator[Found]:
         yield Found(ready.root, ready.first_line, text[start:] if start else text, line + 1, ready.twice)
 
 
-class _Shared:
-    """Lets equal small values of a text's documents be one value: most documents of a long text are alike.
-
-    Nothing that was read is ever changed, as aliases need, too.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[object, object] = {}
-        self._one: set[int] = set()
-        """Ids of the lists and mappings that are known; they live as long as this does."""
-
-    def scalar(self, value: object) -> object:
-        """Return the first value that was equal to a text."""
-        if type(value) is not str or len(value) > SHARED_TEXT:
-            return value
-        known = self._known.get(value)
-        if known is None and len(self._known) < SHARED_VALUES:
-            self._known[value] = value
-        return value if known is None else known
-
-    def collection(self, value: dict[str, object] | list[object]) -> object:
-        """Return the first list or mapping that was equal to one whose parts are shared already."""
-        if len(value) > SHARED_LENGTH:
-            return value
-        parts: list[object] = [type(value)]
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(each, dict | list):
-                if id(each) not in self._one:
-                    return value
-                parts += (key, id(each))
-            else:
-                parts += (key, type(each), each)
-        place = tuple(parts)
-        known = self._known.get(place)
-        if known is None and len(self._known) < SHARED_VALUES:
-            self._known[place] = value
-            self._one.add(id(value))
-        return value if known is None else known
-
-
 class _Builder:
     """Builds one document. `stack` holds the open lists and mappings with what is known of each."""
 
-    def __init__(self, name: str, shared: _Shared | None = None, *, last: bool = False) -> None:
+    def __init__(self, name: str, shared: Shared | None = None, *, last: bool = False) -> None:
         self.name = name
         self.shared = shared
         self.last = last
@@ -205,7 +161,7 @@ class _Builder:
     def _tagged(self, event: Any) -> Any:
         """Read a scalar with an explicit tag."""
         tag = event.tag.removeprefix(_TAG)
-        wanted = _TAGGED.get(tag)
+        wanted = TAGGED.get(tag)
         if wanted is None:
             raise self._error(f"the tag {event.tag[:60]} has no meaning here", event)
         value = resolve(event.value)
@@ -306,48 +262,3 @@ class _Open:
 
 
 # Plain scalars
-
-_TAGGED: Final[dict[str, tuple[type, ...]]] = {
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "null": (type(None),),
-}
-_CONSTANTS: Final[dict[str, object]] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -float("inf")),
-}
-_INTEGER: Final = r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)"
-_FLOAT: Final = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
-_ENDS_OF_NUMBERS: Final = frozenset("0123456789abcdefABCDEF._")
-
-
-def resolve(text: str) -> Any:
-    """Read a plain scalar as Kubernetes' tools do: null, boolean, number, else text (dates too)."""
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text[0] not in "0123456789+-." or text[-1] not in _ENDS_OF_NUMBERS:
-        return text
-    if text.isdecimal() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
-        return int(text)
-    bare = text.replace("_", "") if text[0] != "." else text
-    match = re.fullmatch(_INTEGER, bare)
-    if match and len(bare) < 100:
-        digits = match[2]
-        base = 10
-        if digits[0] == "0" and len(digits) > 1:
-            base = {"x": 16, "b": 2, "o": 8}.get(digits[1].lower(), 8)
-            digits = digits[2:] if digits[1] in "xXbBoO" else digits
-        number = int(digits, base)
-        number = -number if match[1] == "-" else number
-        if -(2**63) <= number < 2**64:
-            return number
-    if re.fullmatch(_FLOAT, bare):
-        number_ = float(bare)
-        if number_ not in (float("inf"), -float("inf")):
-            return number_
-    return text

@@ -20,7 +20,7 @@ from numalign.model.machine import Device, Machine
 from numalign.model.pod import Container, Pod
 from numalign.model.quantity import parse
 from numalign.results.compare import ComparedRow
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.tasks.compare import compared_row
 
 FIGURE = load_machine("figure-1").machine

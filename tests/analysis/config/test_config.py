@@ -21,7 +21,7 @@ from numalign.model import cpuset
 from numalign.model.hardware import Hardware
 from numalign.model.machine import Machine, NUMANode
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.recorded.scenario import read_scenario
 from tests.conformance import cases
 from tests.conftest import VECTORS

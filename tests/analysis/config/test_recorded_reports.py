@@ -15,7 +15,8 @@ from typing import Any
 
 from numalign.analysis.config.check import report
 from numalign.analysis.config.suggest import suggest
-from numalign.analysis.config.systems import FORMATS, Facts, Ground
+from numalign.analysis.config.system import Facts, Ground
+from numalign.analysis.config.systems import FORMATS
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup

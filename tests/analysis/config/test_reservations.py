@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from numalign.analysis.config import reservations as kept
+from numalign.analysis.config.system import Facts, System
+from numalign.analysis.config.system_bases import openshift, talos
 from numalign.analysis.config.systems import (
     AKS,
     BOTTLEROCKET,
@@ -16,11 +18,7 @@ from numalign.analysis.config.systems import (
     KUBEADM,
     KUBESPRAY,
     NODECONFIG,
-    Facts,
-    System,
     config_of,
-    openshift,
-    talos,
 )
 from numalign.kubelet.start.reservation import thresholds
 from numalign.model.quantity import MEBI, NANO, parse

@@ -21,7 +21,7 @@ from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.analysis.support import STATIC
 from tests.dice import draws
 

@@ -16,7 +16,7 @@ from numalign.kubelet.cpu.topology import build
 from numalign.kubelet.errors import AllocationError
 from numalign.model.cpuset import format_set, parse
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.dra.publish.sharing import prepare
 
 HGX = load_machine("hgx-h100").machine

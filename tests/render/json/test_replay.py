@@ -12,7 +12,7 @@ from numalign.render.json.node import suggestion_json
 from numalign.render.json.replay import replay_json
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.tasks.replay import replay
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from numalign.analysis.closeness import buses
 from numalign.model.hardware import Hardware, PCIFunction
 from numalign.render.picture.machine import GUESSED, draw
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.sources.host import snapshots
 
 SVG = "{http://www.w3.org/2000/svg}"

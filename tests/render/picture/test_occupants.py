@@ -17,7 +17,7 @@ from numalign.model.machine import Device, Machine
 from numalign.render.picture.looks import COLOURS, EDGES
 from numalign.render.picture.occupants import draw_occupants
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.pods import manifest
 from numalign.tasks.admit import admit
 from tests.cli.running import PODS, ROOT, in_process

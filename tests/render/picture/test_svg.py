@@ -9,7 +9,7 @@ import pytest
 
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.render.picture.machine import KEY, LOOSE, PLAIN, RESOURCE, SEATS, draw
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.sources.host import snapshots
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -18,7 +18,7 @@ from numalign.scheduler.nrt.machine import machine_of
 from numalign.scheduler.nrt.occupied import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.kubelet.regular import GI, regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
 

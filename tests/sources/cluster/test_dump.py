@@ -21,7 +21,7 @@ from numalign.sources.cluster import dump, stream
 from numalign.sources.cluster.fleet import fleet_of
 from numalign.sources.cluster.state import read_cluster_state
 from numalign.sources.cluster.state_dump import document
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from tests.kubelet.regular import regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
 

@@ -14,7 +14,7 @@ from numalign.model.machine import Machine
 from numalign.sources.host.capture import capture
 from numalign.sources.host.discovery import Discovery, discover
 from numalign.sources.machine.dump import to_json, to_yaml
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.tree.folder import Tree
 from numalign.store.archive import write_archive
 from tests.fuzz.archives import LINKS, TREE

@@ -8,8 +8,8 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.model.machine import Machine
-from numalign.sources.machine.file import load_machine
 from numalign.sources.machine.hwloc_xml import machine_from_xml
+from numalign.sources.machine.loading import load_machine
 from tests.sources.host import snapshots
 
 NAMES = [name for name in snapshots.names() if snapshots.tool_output(name, "lstopo.xml")]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.config.systems import Facts
+from numalign.analysis.config.system import Facts
 from numalign.errors import NumalignError
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.sources.kubelet.configuration import load

@@ -8,7 +8,7 @@ from numalign.analysis.closeness import reaches
 from numalign.errors import InputError
 from numalign.model.cpuset import parse
 from numalign.sources.machine import bundled
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 GPU = "nvidia.com/gpu"
 

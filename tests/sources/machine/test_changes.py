@@ -7,7 +7,7 @@ import pytest
 from numalign.errors import InputError
 from numalign.model.machine import Machine
 from numalign.sources.machine.changes import Changes, changed
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 GI = 1 << 30
 GPU = "nvidia.com/gpu"

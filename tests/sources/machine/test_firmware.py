@@ -6,7 +6,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.sources.machine.changes import Changes, changed
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 
 
 def asked(name: str, **given: int) -> object:

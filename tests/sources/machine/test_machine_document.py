@@ -10,7 +10,8 @@ import pytest
 from numalign.errors import InputError
 from numalign.sources.machine import regular as machine_regular
 from numalign.sources.machine.dump import dump
-from numalign.sources.machine.file import MACHINE, load_machine
+from numalign.sources.machine.file import MACHINE
+from numalign.sources.machine.loading import load_machine
 from tests.schemas import SCHEMAS, keys, validator
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "machines.md").read_text(encoding="utf-8")

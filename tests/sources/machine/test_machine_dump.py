@@ -13,7 +13,8 @@ from numalign.errors import InputError
 from numalign.model.machine import Machine
 from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump, to_json, to_yaml
-from numalign.sources.machine.file import from_data, load_machine, machine_from_scenario
+from numalign.sources.machine.file import from_data, machine_from_scenario
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.text.yaml import load_documents
 from tests.dice import Dice, Form, draws, rolled
 

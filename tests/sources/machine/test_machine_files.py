@@ -17,7 +17,7 @@ from numalign.errors import InputError
 from numalign.model.cpuset import format_set
 from numalign.sources.machine import bundled
 from numalign.sources.machine.dump import dump
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.text.yaml import load_file
 from tests import packages
 from tests.schemas import validator
@@ -184,7 +184,7 @@ class TestBundled:
         assert re.search(r"^# (Derived|Taken for granted)", bundled.text(name), re.M)
 
     def test_they_are_found_from_any_folder(self, tmp_path: Path) -> None:
-        code = "from numalign.sources.machine.file import load_machine; print(load_machine('dgx-1').machine.name)"
+        code = "from numalign.sources.machine.loading import load_machine; print(load_machine('dgx-1').machine.name)"
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
         )

@@ -9,7 +9,8 @@ import pytest
 from numalign.errors import InputError
 from numalign.model.cpuset import format_set, ids
 from numalign.model.machine import Machine, Unit
-from numalign.sources.machine.file import from_data, load_machine
+from numalign.sources.machine.file import from_data
+from numalign.sources.machine.loading import load_machine
 
 
 def regular(**keys: Any) -> Machine:

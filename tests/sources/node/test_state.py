@@ -18,7 +18,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.machine.file import from_data as machine_from_data
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.node.state import NODE_STATE, dump, load
 from numalign.store import state_file
 from tests.kubelet.state_nodes import NODES, lived, state_node

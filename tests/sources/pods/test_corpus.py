@@ -12,7 +12,8 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.model.quantity import canonical
-from numalign.sources.pods.manifest import Copies, read_pods
+from numalign.sources.pods.manifest import read_pods
+from numalign.sources.pods.template_pods import Copies
 from tests.corpus import Corpus
 
 CORPUS = Corpus("pods")

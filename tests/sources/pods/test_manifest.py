@@ -14,7 +14,8 @@ from hypothesis import given
 from numalign.errors import InputError
 from numalign.model.quantity import canonical
 from numalign.sources.pods.beside import read_beside
-from numalign.sources.pods.manifest import Copies, PodInput, read_pods
+from numalign.sources.pods.manifest import PodInput, read_pods
+from numalign.sources.pods.template_pods import Copies
 from tests.dice import draws
 from tests.model.apiserver.test_apiserver import PLAIN
 

@@ -14,7 +14,7 @@ import pytest
 
 from numalign.errors import InputError
 from numalign.model.cpuset import format_set, from_ids, ids, parse
-from numalign.sources.machine.file import load_machine
+from numalign.sources.machine.loading import load_machine
 from numalign.sources.machine.pasted.machine import plain, told_by
 from numalign.sources.machine.pasted.matrix import NVIDIA, matrix
 from numalign.sources.machine.pasted.told import Told

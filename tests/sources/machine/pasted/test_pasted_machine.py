@@ -10,7 +10,7 @@ import pytest
 from numalign.analysis.closeness import reaches
 from numalign.errors import InputError
 from numalign.model.cpuset import parse
-from numalign.sources.machine.file import LoadedMachine, load_machine
+from numalign.sources.machine.loading import LoadedMachine, load_machine
 from numalign.sources.machine.pasted.kubernetes import MACHINE_INFO
 
 PASTES = Path(__file__).parents[3] / "pastes"
