@@ -9,6 +9,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.tasks import setup as setup_task
+from numalign.tasks.loaded_pods import load_pods as load_pods_of
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 
@@ -52,7 +53,7 @@ def load_pods(*names: str, replicas: int | None = None) -> tuple[Pod, ...]:
     Raises:
         InputError: an input cannot be read or has no pod, or a pod is one the API server would refuse.
     """
-    loaded = setup_task.load_pods(PodsRequest(names, replicas=replicas))
+    loaded = load_pods_of(PodsRequest(names, replicas=replicas))
     if loaded.broken:
         raise loaded.broken[0]
     return loaded.tried

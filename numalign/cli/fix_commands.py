@@ -15,9 +15,9 @@ from numalign.render.text.amounts import quantity_text
 from numalign.render.text.changes import Advice
 from numalign.render.text.reasons import field_text, stale_files
 from numalign.results.explain import ExplainedPod, ExplainResult
+from numalign.tasks.loaded_pods import LoadedPods
 from numalign.tasks.place import find_place
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName, PodsRequest, WhatIfRequest
-from numalign.tasks.setup import LoadedPods
 from numalign.values import NamedTuple
 
 SHORT_FLAGS = {

@@ -9,7 +9,8 @@ from time import time
 from numalign.errors import InputError, NumalignError
 from numalign.scheduler.extender import Extender
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import files_of, merged
+from numalign.tasks.cluster import merged
+from numalign.tasks.cluster_files import files_of
 from numalign.values import NamedTuple
 
 Load = Callable[[str], Fleet]

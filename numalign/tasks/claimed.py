@@ -18,8 +18,8 @@ from numalign.model.words import few_of
 from numalign.results.admit import PodResult
 from numalign.results.dra import NodeClaims
 from numalign.sources.cluster.claims import read_beside_pods, read_slices
+from numalign.tasks.loaded_pods import LoadedPods
 from numalign.tasks.requests import ClaimsRequest
-from numalign.tasks.setup import LoadedPods
 from numalign.worlds.claimed_node import ClaimedNode, ClaimPlace
 
 

@@ -6,13 +6,11 @@ Each file of a folder is read by itself, so a server reads again only what chang
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
-from typing import Final
 
-from numalign.errors import InputError, Notice, unreadable
+from numalign.errors import InputError, Notice
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.node import collect
 from numalign.kubelet.setup import Setup
@@ -23,29 +21,23 @@ from numalign.sources.cluster.dump import Dump
 from numalign.sources.cluster.fleet import Built, SetupOf
 from numalign.sources.cluster.kubelets import Requests, allocatable_of, unjudged_of
 from numalign.sources.cluster.stream import Rejoined
-from numalign.sources.pods.files import SUFFIXES
 from numalign.sources.text.yaml import MAX_INPUT, STDIN, load_documents, load_file
 from numalign.store import state_file
 from numalign.store.reading import beginning, reading
+from numalign.tasks.cluster_files import (
+    ARCHIVES,
+    HEAD_BYTES,
+    STATE_MARK,
+    files_of,
+    is_folder,
+    is_machine,
+    may_be_cluster_file,
+)
+from numalign.tasks.loaded_pods import LoadedPods, load_pods
 from numalign.tasks.place import find_place
 from numalign.tasks.pools import Pools
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, load_pods
 from numalign.values import NamedTuple
-
-HEAD_BYTES = 4096
-"""The bytes at a file's beginning that show what it is."""
-_OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
-"""How objects begin; a cluster file is YAML without `apiVersion`, or names itself."""
-_CLUSTER = re.compile(rb"(?m)^kind: *[\"']?Cluster\b")
-_STATE = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
-
-
-ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-"""How the names of snapshots and must-gathers end."""
-_MAX_MACHINE_BYTES: Final = 1 << 20
-"""No machine file is larger; what is needs no look whether it is one."""
-
 
 Writing = Callable[[Fleet], AbstractContextManager[tuple[Notice, ...]]]
 """Writes a cluster back at the end of a `with` block, where there is a state; gives what a person should know of it."""
@@ -111,10 +103,10 @@ def _load(request: ClusterRequest, change: state_file.OpenState | None = None) -
             return _of(state.read_cluster_state(document, request.state), request.state)
     if not request.clusters:
         raise InputError("the state is empty; fix: add --cluster FILE", request.state or "--cluster")
-    if len(request.clusters) > 1 or (request.clusters[0] != "-" and _is_folder(request.clusters[0])):
+    if len(request.clusters) > 1 or (request.clusters[0] != "-" and is_folder(request.clusters[0])):
         if request.clusters.count("-") > 1:
             raise InputError("standard input can be read only once; fix: give - once", "--cluster -")
-        files = [file for path in request.clusters for file in (files_of(path) if _is_folder(path) else (path,))]
+        files = [file for path in request.clusters for file in (files_of(path) if is_folder(path) else (path,))]
         loaded = [(path, load_file_nodes(path, request._replace(clusters=(path,), state=None))) for path in files]
         notices = tuple([notice for _, one in loaded for notice in one.notices])
         return LoadedCluster(merged((path, one.fleet) for path, one in loaded), ", ".join(request.clusters), notices)
@@ -173,30 +165,6 @@ def load_one_node(node: str | None, machine: str | None, kubelet: KubeletRequest
     return LoadedCluster(Fleet((one,)), here.on.origin, (*here.on.notices, *there.notices), here.on.setup)
 
 
-def files_of(path: str, *, folders: bool = False) -> tuple[str, ...]:
-    """List the files that a name stands for: those of a folder, sorted, or the name itself.
-
-    Args:
-        path: a file or a folder.
-        folders: folders in the folder count as well: they stand for nodes, as a kubelet's root does.
-
-    Raises:
-        InputError: the folder cannot be read, or no file in it tells of nodes.
-    """
-    if not os.path.isdir(path):
-        return (path,)
-    try:
-        with os.scandir(path) as entries:
-            listed = [(one.path, one.is_dir()) for one in entries]
-    except OSError as error:
-        raise InputError(unreadable(error), path) from None
-    endings = (*SUFFIXES, *ARCHIVES)
-    found = sorted(name for name, is_folder in listed if (folders if is_folder else name.endswith(endings)))
-    if not found:
-        raise InputError(f"no file that ends in {', '.join(endings)} is in this folder", path)
-    return tuple(found)
-
-
 def load_file_nodes(path: str, request: ClusterRequest | None = None) -> LoadedCluster:
     """Read one file: a cluster file, objects, a state, a snapshot, or a machine.
 
@@ -209,7 +177,7 @@ def load_file_nodes(path: str, request: ClusterRequest | None = None) -> LoadedC
     """
     if path.endswith(ARCHIVES):
         return load_one_node(path, None, KubeletRequest(), PodsRequest(()))
-    if _is_machine(path):
+    if is_machine(path):
         built = fleet.read_machines([path])
         return LoadedCluster(built.fleet, path, built.notices)
     return _load((request or ClusterRequest(()))._replace(clusters=(path,)))
@@ -223,28 +191,11 @@ def referred(path: str, request: ClusterRequest | None = None) -> tuple[str, ...
     if not path.endswith(ARCHIVES):
         try:
             head = beginning(path, HEAD_BYTES)
-            if _may_be_cluster_file(head):
+            if may_be_cluster_file(head):
                 named += [name for document in load_file(path) for name in file.referred(document)]
         except (InputError, OSError):
             pass  # who reads it says what is wrong
     return tuple(dict.fromkeys(named))
-
-
-def _may_be_cluster_file(head: bytes) -> bool:
-    return not _OBJECT.search(head) or b'"nodes"' in head or _CLUSTER.search(head) is not None
-
-
-def _is_machine(path: str) -> bool:
-    try:
-        if path == "-" or os.path.getsize(path) > _MAX_MACHINE_BYTES:
-            return False
-    except (OSError, ValueError):
-        return False  # who reads it says what is wrong
-    documents = load_file(path)
-    if len(documents) != 1 or not isinstance(documents[0].data, Mapping):
-        return False
-    data = documents[0].data
-    return data.get("kind", "Machine") == "Machine" and not file.is_cluster_file(data)
 
 
 def merged(fleets: Iterable[tuple[str, Fleet]]) -> Fleet:
@@ -300,11 +251,11 @@ def _read(name: str, setup_of_node: SetupOf, *, outside: bool) -> Built:
     shown = STDIN if name == "-" else name
     with reading(name, shown) as opened:
         head = opened.read(HEAD_BYTES)
-        if _STATE.search(head) and os.path.isfile(name):
+        if STATE_MARK.search(head) and os.path.isfile(name):
             document = state_file.read_state(name, state_dump.KIND)
             if document is not None:
                 return state.read_cluster_state(document, name)
-        if not _may_be_cluster_file(head):
+        if not may_be_cluster_file(head):
             return fleet.fleet_of(dump.read_open(Rejoined(head, opened), shown), setup_of_node)
         content = head + opened.read(MAX_INPUT + 1)
     documents = load_documents(content, shown)
@@ -313,7 +264,3 @@ def _read(name: str, setup_of_node: SetupOf, *, outside: bool) -> Built:
     if not any(isinstance(one.data, Mapping) and "kind" in one.data for one in documents):
         raise InputError("expected a cluster: a file with nodes, or objects of a cluster with a kind", shown)
     return fleet.fleet_of(dump.read_open(BytesIO(content), shown), setup_of_node)
-
-
-def _is_folder(name: str) -> bool:
-    return "\0" not in name and os.path.isdir(name)

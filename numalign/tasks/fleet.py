@@ -5,9 +5,9 @@ from __future__ import annotations
 from numalign.errors import Notice
 from numalign.results.compare import CompareResult, UpgradeResult
 from numalign.tasks.compare import compare
+from numalign.tasks.loaded_pods import load_pods
 from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import load_pods
 from numalign.tasks.upgrade import compare_versions
 from numalign.values import NamedTuple
 

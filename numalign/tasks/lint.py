@@ -17,7 +17,7 @@ from numalign.analysis.lint.check import Report, check_ignored
 from numalign.analysis.lint.check import lint as lint_pod
 from numalign.errors import InputError
 from numalign.results.lint import KnownFinding, LintedPod, LintResult
-from numalign.tasks.setup import file_of
+from numalign.tasks.loaded_pods import file_of
 
 if TYPE_CHECKING:
     from numalign.analysis.lint.finding import Finding

@@ -6,28 +6,25 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.kubelet import admission
-from numalign.kubelet.admission import Outcome
-from numalign.kubelet.fit import predicates
 from numalign.model.pod import Pod
-from numalign.results.cluster import KubeletVerdict, NodeAnswer, ScheduledPod, ScheduleResult
-from numalign.scheduler import neighbours, node_filters, node_fit
+from numalign.results.cluster import NodeAnswer, ScheduledPod, ScheduleResult
+from numalign.scheduler import neighbours
 from numalign.scheduler.attempt import Attempt, Judgement, attempt
 from numalign.scheduler.causes import cause
-from numalign.scheduler.config import CacheConfig, Kind, SchedulerConfig
+from numalign.scheduler.config import CacheConfig, SchedulerConfig
 from numalign.scheduler.disagreement import Case
 from numalign.scheduler.kai import records
 from numalign.scheduler.kai.records import PlacedPod
-from numalign.scheduler.neighbours import Check, Checks
-from numalign.scheduler.node import ClusterNode, Fleet, lacking, look, needs_name, published, with_pod
+from numalign.scheduler.neighbours import Checks
+from numalign.scheduler.node import ClusterNode, Fleet, look, published, with_pod
 from numalign.scheduler.nrt.copy import copy_of
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, Seen, entry_of
+from numalign.scheduler.record import Belief, KnownNode, PodEntry, Preemption, entry_of
 from numalign.scheduler.request import node_load, read_request
 from numalign.scheduler.schedulers import SCHEDULERS, surroundings
-from numalign.scheduler.verdict import PASS, Verdict
+from numalign.tasks.schedule_nodes import Asking, SeenNode
 from numalign.values import NamedTuple
-from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
     from numalign.results.dra import PodClaims
@@ -64,17 +61,6 @@ def schedule(
     )
 
 
-class _Seen(NamedTuple):
-    """A node as the schedulers see it."""
-
-    node: ClusterNode
-    nrt: NodeResourceTopology | None
-    beliefs: Mapping[Kind, Belief]
-    seen: Mapping[Kind, Seen]
-    look: Hashable
-    """Equal for nodes of which everybody says the same, of pods that select both or none of them."""
-
-
 class _Desk:
     """Where pods are scheduled: keeps the nodes, and what was worked out of those that did not change."""
 
@@ -104,7 +90,7 @@ class _Desk:
             return ScheduledPod(pod.name, pod.namespace, None, (), gates=gates)
         entry = entry_of(pod)
         checks = neighbours.checks(pod, [(one.node, one.node.pods) for one in self._seen.values()], self._avoiding)
-        asking = _Asking(self._reading, entry, self._claims, checks)
+        asking = Asking(self._reading, entry, self._claims, checks)
         answers = {name: asking.answer(seen) for name, seen in self._seen.items()}
         tried = self._try(answers)
         ended = next((name for name in tried.judgements if answers[name].ends_cycle), None)
@@ -122,12 +108,12 @@ class _Desk:
             return result._replace(claims=self._bind(chosen, entry))
         return result if ended is not None else result._replace(preemption=self._evicts(entry, checks))
 
-    def _look(self, node: ClusterNode) -> _Seen:
+    def _look(self, node: ClusterNode) -> SeenNode:
         nrt = published(node)
         copy, config = copy_of(nrt), self._reading
         beliefs = {name: one.opened(config, self._around, copy, node.placed) for name, one in SCHEDULERS.items()}
         seen = {name: one.see(config, beliefs[name]) for name, one in SCHEDULERS.items()}
-        return _Seen(node, nrt, beliefs, seen, (look(node), *[one.key for one in seen.values()]))
+        return SeenNode(node, nrt, beliefs, seen, (look(node), *[one.key for one in seen.values()]))
 
     def _try(self, answers: Mapping[str, NodeAnswer]) -> Attempt[str]:
         """Choose among the nodes that are looked at (2.5)."""
@@ -224,84 +210,3 @@ def _placed(node: ClusterNode, pod: Pod, belief: Belief) -> PodEntry:
         return entry
     before, now = (export(one, node.name) for one in (admission.end(node.session, pod.uid), node.session))
     return entry._replace(placed=PlacedPod("Running", records.taken(before, now)))
-
-
-class _Asking:
-    """Asks everybody about one pod; nodes that look equal are asked about once."""
-
-    def __init__(self, config: SchedulerConfig, pod: PodEntry, claims: ClaimDesk | None, checks: Checks) -> None:
-        self._config = config
-        self._pod = pod.pod
-        self._request, self._load = pod.request, pod.load
-        self._claims = claims if claims is not None and claims.concerns(pod.pod) else None
-        self._checks = checks
-        self._by_name = needs_name(pod.pod) or self._claims is not None or bool(checks)
-        self._known: dict[Hashable, NodeAnswer] = {}
-
-    def answer(self, seen: _Seen) -> NodeAnswer:
-        """Return all answers about a node."""
-        node = seen.node
-        key = node.name if self._by_name else (seen.look, predicates.matches_node(self._pod, node.labels, node.name))
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._ask(seen)
-        return known._replace(node=seen.node.name)
-
-    def _ask(self, seen: _Seen) -> NodeAnswer:
-        node, request, config, pod = seen.node, self._request, self._config, self._pod
-        if self._claims is not None:
-            pod = self._claims.on(pod, node.totals.allocatable)
-        fit = self._fit(node, pod)
-        by_pods = fit in neighbours.BY_PODS
-        claims = self._claims.refusal(pod, node.name) if fit.passed and self._claims is not None else None
-        fit = Verdict(False, claims.text) if claims is not None else fit
-        verdicts: dict[str, Verdict] = {}
-        scores: dict[str, float] = {
-            "node": node_fit.score(node.totals, self._load, config.node_score or "LeastAllocated")
-        }
-        for name, one in SCHEDULERS.items():
-            if one.reads_objects:
-                verdicts[name] = one.check(config, seen.seen[name], node.totals.allocatable, request)
-            if one.score is not None:
-                scores[name] = float(one.score(config, seen.seen[name], request))
-        verdict = None
-        if node.session is not None:
-            outcome = admission.admit(node.session, pod)
-            verdict = kubelet_verdict(outcome, lacking(node, (pod,)) if outcome.admit else ())
-        own = verdicts.get(config.kind, PASS)
-        return NodeAnswer(
-            node=node.name,
-            fit=fit,
-            verdicts=verdicts,
-            kubelet=verdict,
-            scores=scores,
-            verdict=own if fit.passed else fit,
-            points=scores["node"] * SCHEDULERS[config.kind].scores_nodes + scores.get(config.kind, 0),
-            by_claims=claims is not None,
-            ends_cycle=claims is not None and claims.ends_cycle,
-            by_pods=by_pods,
-        )
-
-    def _fit(self, node: ClusterNode, pod: Pod) -> Verdict:
-        """Run kube-scheduler's own filters in their order; what claims serve, the node need not have."""
-        if not self._checks and pod is self._pod:
-            return node_filters.check_node(node, pod, self._load)
-        fit = node_filters.allows(node, pod)
-        load = self._load if pod is self._pod else node_load(read_request(pod))
-        room: Check = lambda node: node_fit.check_totals(node.totals, load)  # noqa: E731 (one of several alike)
-        for check in (*self._checks.ports, room, *self._checks.others):
-            fit = check(node) if fit.passed else fit
-        return fit
-
-
-def kubelet_verdict(outcome: Outcome, lacks: tuple[str, ...]) -> KubeletVerdict:
-    """Say what the kubelet answered; `lacks` are devices that an admitted pod runs without."""
-    aligned = pod_result(outcome).aligned if outcome.admit else None
-    return KubeletVerdict(
-        admitted=outcome.admit,
-        stage=outcome.stage,
-        reason=outcome.reason,
-        message=outcome.message,
-        aligned=aligned,
-        missing=lacks,
-    )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from numalign.errors import InputError, Notice
 from numalign.model.words import few_of
 from numalign.results.cluster import NOT_DONE, NamedRun, SimulateResult
 from numalign.tasks.parallel import Done, Engine, as_done
+from numalign.tasks.sweeps import FIELDS_SWEPT, MAX_RUNS, RUNS
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -25,30 +25,9 @@ if TYPE_CHECKING:
 
 TraceForm: TypeAlias = 'Form | Literal["numalign"]'
 
-RUNS: Final = ("unaware", "aware", "instant")
-"""The cluster's own scheduler is `aware`; `instant` is the same with exporters that lose no time."""
 
 Overrides = tuple[tuple[str, str], ...]
 """(setting, value) pairs laid over a cluster file."""
-
-_SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
-    "policy": ("kubelet", "topologyManagerPolicy"),
-    "scope": ("kubelet", "topologyManagerScope"),
-    "scheduler": ("scheduler", "kind"),
-    "cache": ("scheduler", "cache", "mode"),
-    "resync": ("scheduler", "cache", "resync_s"),
-    "scoring": ("scheduler", "scoring", "type"),
-    "tie-break": ("scheduler", "tie_break"),
-    "exporter": ("exporter", "mode"),
-    "period": ("exporter", "period_s"),
-}
-"""Setting of a sweep -> where it stands in a cluster file; `kubelet` and `exporter` stand in every group of nodes."""
-SWEPT: Final = (*_SWEPT, "seed")
-_DECIMALS: Final = (r"\d{1,18}(\.\d+)?", "numbers")
-_NUMBERS: Final = {"seed": (r"\d{1,18}", "whole numbers"), "resync": _DECIMALS, "period": _DECIMALS}
-"""Setting -> how its values are written, and words for that."""
-MAX_RUNS: Final = 10_000
-"""Runs of one sweep."""
 
 
 class SimulateRequest(NamedTuple):
@@ -283,7 +262,7 @@ def _overridden(request: SimulateRequest, overrides: Overrides, seed: int | None
 
 def _lay(cluster: dict[str, object], name: str, value: str) -> None:
     """Lay one setting over the data of a cluster file."""
-    first, *rest = _SWEPT[name]
+    first, *rest = FIELDS_SWEPT[name]
     given: object = float(value) if name in ("resync", "period") else value
     if first == "scheduler":
         targets = [cluster]
@@ -316,81 +295,3 @@ def _trace(request: SimulateRequest, seed: int | None) -> tuple[tuple[Workload, 
     with blaming(document.where):
         arrivals = read_arrivals(document.data, os.path.dirname(request.trace), seed)
     return tuple(generate(arrivals)), ()
-
-
-def read_sweep(text: str) -> list[tuple[str, Sequence[str]]]:
-    """Read `policy=restricted|best-effort,seed=1..20`.
-
-    Raises:
-        InputError: a setting cannot be swept, or has no value.
-    """
-    found: list[tuple[str, Sequence[str]]] = []
-    for part in text.split(","):
-        name, _, values = part.partition("=")
-        name = name.strip()
-        if name not in SWEPT:
-            raise InputError(f"expected one of {', '.join(SWEPT)}, got {name!r}", "--sweep")
-        if any(name == other for other, _ in found):
-            raise InputError(f"duplicate {name}", "--sweep")
-        listed = [value for piece in values.split("|") for value in _values(piece.strip())]
-        if not listed or "" in listed:
-            raise InputError(f"{name} has no value; fix: write {name}=A|B", "--sweep")
-        number, what = _NUMBERS.get(name, (".*", ""))
-        if not all(re.fullmatch(number, one) for one in listed):
-            raise InputError(f"{name}: expected {what}, got {values!r}", "--sweep")
-        found.append((name, listed))
-    return found
-
-
-def _values(text: str) -> Sequence[str]:
-    """Read one value, or a range of whole numbers `1..20`."""
-    match = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", text)
-    if match is None:
-        return [text]
-    first, last = int(match[1]), int(match[2])
-    if last - first >= MAX_RUNS:
-        raise InputError(f"{text} is too long a range", "--sweep")
-    return [str(number) for number in range(first, last + 1)]
-
-
-def read_runs(text: str) -> list[str]:
-    """Read `unaware,aware`.
-
-    Raises:
-        InputError: one is none of `RUNS`, or there twice.
-    """
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in RUNS:
-            raise InputError(f"expected some of {', '.join(RUNS)}, got {name!r}", "--runs")
-    if len(set(names)) < len(names):
-        raise InputError("duplicate run", "--runs")
-    return names
-
-
-def read_columns(text: str) -> Columns:
-    """Read `t=start,name=id,cpu=cores,memory=mem,duration=secs,nvidia.com/gpu=gpus`.
-
-    Raises:
-        InputError: a column that is needed is missing, or one is there twice.
-    """
-    from numalign.sources.cluster.public_traces import Columns
-
-    given: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, column = (piece.strip() for piece in part.partition("="))
-        if not name or not column or name in given:
-            raise InputError(f"expected NAME=COLUMN, each name once, got {part!r}", "--columns")
-        given[name] = column
-    missing = [name for name in ("t", "name", "cpu", "memory") if name not in given]
-    if missing:
-        raise InputError(f"no column for {', '.join(missing)}", "--columns")
-    return Columns(
-        t=given.pop("t"),
-        name=given.pop("name"),
-        cpu=given.pop("cpu"),
-        memory=given.pop("memory"),
-        duration=given.pop("duration", ""),
-        end=given.pop("end", ""),
-        devices=tuple(given.items()),
-    )

@@ -33,8 +33,9 @@ from numalign.results.node import (
 )
 from numalign.tasks.admit import drawn
 from numalign.tasks.config import before_upgrade, check_config
-from numalign.tasks.node import claims_of, kept_files, load_facts, named, node_setup, occupied, with_keepers
+from numalign.tasks.node import kept_files, load_facts, node_setup
 from numalign.tasks.node_files import init_readings, maybe_ended
+from numalign.tasks.node_pods import claims_of, named, occupied, with_keepers
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:

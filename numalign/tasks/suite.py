@@ -12,9 +12,10 @@ from numalign.results.replay import SuiteCase, SuitePod, SuiteResult
 from numalign.sources.recorded import suite
 from numalign.sources.recorded.suite import Case, Expectation, Settings
 from numalign.tasks.admit import admit
+from numalign.tasks.loaded_pods import LoadedPods, load_pods
 from numalign.tasks.problems import explain_problems
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, load_pods, load_setup
+from numalign.tasks.setup import load_setup
 from numalign.worlds.at_fault import field_at_fault
 
 

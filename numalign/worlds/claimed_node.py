@@ -26,9 +26,10 @@ from numalign.model.pod import Pod
 from numalign.results.admit import PodResult
 from numalign.results.dra import ClaimedDevice, ContainerClaims, PodClaims, WayOut
 from numalign.values import NamedTuple
+from numalign.worlds.claims_anew import Trial
 from numalign.worlds.claims_verdict import Held, judge
 from numalign.worlds.pod_claims import Allocating, Reference, device_got, elsewhere, references, users
-from numalign.worlds.ways_out import Trial, ways_out
+from numalign.worlds.ways_out import ways_out
 
 
 class ClaimPlace(NamedTuple):

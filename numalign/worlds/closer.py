@@ -24,8 +24,8 @@ from numalign.model.machine import Machine
 from numalign.model.quantity import NANO
 from numalign.results.admit import ContainerResult, PodResult
 from numalign.results.explain import Closer
+from numalign.worlds.claims_anew import More, allocated
 from numalign.worlds.pod_result import pod_result
-from numalign.worlds.ways_out import More, allocated
 
 MAX_TRIED: Final = 24
 """How many counts are tried for a container."""

@@ -6,60 +6,39 @@ same NUMA nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from textwrap import wrap
 from typing import Final
 
-from numalign.dra.attempt import Attempt
-from numalign.dra.changes import MAX_WORK_EACH
 from numalign.dra.constraints import RequestName
 from numalign.dra.cpu_ids import cpus_held
-from numalign.dra.drivers import DRIVERS, PCI_ADDRESSES, PCIE_ROOT, numa_names
+from numalign.dra.drivers import DRIVERS
 from numalign.dra.pools import published
 from numalign.dra.publish.cpus import CAPACITY, DRIVER
 from numalign.dra.publish.slices import Options, publish
-from numalign.dra.selection import AllocationError, candidates
-from numalign.dra.values import Claim, Constraint, Device, DeviceID, DeviceRequest, Request, Taken
-from numalign.dra.whereabouts import Place, places
+from numalign.dra.values import Claim, Constraint, DeviceRequest, Request, Taken
+from numalign.dra.whereabouts import places
 from numalign.dra.why import drivers_by_class
-from numalign.errors import InputError
-from numalign.kubelet.setup import Setup
 from numalign.model.cpuset import format_set, parse
-from numalign.model.pod import Pod
-from numalign.model.quantity import canonical, from_int
+from numalign.model.quantity import from_int
 from numalign.results.dra import WayOut
-from numalign.values import NamedTuple
+from numalign.worlds.claims_anew import (
+    More,
+    Trial,
+    allocated,
+    expression,
+    free_name,
+    names_of,
+    selected,
+    standard_first,
+)
 from numalign.worlds.claims_verdict import Held, Wanted, covered_by, wanted_of
 from numalign.worlds.plugin_way import by_plugin
 
-MAX_LISTED: Final = 8
-"""How many addresses a suggested selector may list."""
 MAX_CLASSES: Final = 20
 MAX_TRIED: Final = 20
 """How many changes of claims are tried for a container."""
 FOREVER: Final = "valid on every node that runs dra.cpu with cpuManagerPolicy none"
-
-
-class Trial(NamedTuple):
-    """What a way is tried on."""
-
-    attempt: Attempt
-    """The cluster without what the pod's own claims hold."""
-    claims: tuple[Claim, ...]
-    """The pod's, without devices."""
-    others: tuple[Claim, ...]
-    """What other claims hold."""
-    setup: Setup
-    kept: int
-    """CPUs that `dra.cpu` keeps back."""
-    pod: Pod
-    shared: frozenset[str]
-    """Claims that several containers use: a claim of CPUs is for one (docs/rules/dra.md D-24)."""
-
-    def devices(self) -> dict[DeviceID, Device]:
-        """Give the devices of the node's usable pools."""
-        return {one.identity: one.device for pool in self.attempt.pools() if pool.is_usable for one in candidates(pool)}
 
 
 def ways_out(held: Held, cpu_nodes: frozenset[int], trial: Trial) -> tuple[WayOut, ...]:
@@ -78,7 +57,7 @@ def ways_out(held: Held, cpu_nodes: frozenset[int], trial: Trial) -> tuple[WayOu
     taken = {one.device for claim in trial.others for one in claim.allocation or ()} & trial.devices().keys()
     plugin = by_plugin(held, trial.setup, trial.pod, sorted(taken))
     found += [plugin] if plugin is not None else []
-    today = list(_selected(held, min(cpu_nodes), trial, where)) if len(cpu_nodes) == 1 else []
+    today = list(selected(held, min(cpu_nodes), trial, where)) if len(cpu_nodes) == 1 else []
     good = [*found, *(way for way in today if way.gives)]
     return tuple(good) or (*by_claim.why_not(), *today)
 
@@ -100,7 +79,7 @@ class _CPUsByClaim:
     def __init__(self, held: Held, trial: Trial) -> None:
         self._held = held
         self._trial = trial
-        self.published = _names_of(trial.attempt)
+        self.published = names_of(trial.attempt)
         self._wanted = list(dict.fromkeys(wanted_of(one) for one in held.devices))
         self._number = (held.container.holding.cpus or 0).bit_count()
         self._devices = trial.devices()
@@ -145,7 +124,7 @@ class _CPUsByClaim:
 
     def _common(self) -> Iterator[WayOut]:
         """Tie CPUs and devices by a name that `dra.cpu` and a driver of the claim publish."""
-        for name in _standard_first(self.published.get(DRIVER, ())):
+        for name in standard_first(self.published.get(DRIVER, ())):
             for place, claim in self._own():
                 tied = self._tied(claim, name)
                 if tied:
@@ -163,15 +142,15 @@ class _CPUsByClaim:
             if not near or class_ is None:
                 continue
             far = self.published[driver].intersection(*(self.published.get(one, set()) for one in own)) - near
-            for name in _standard_first(far):
+            for name in standard_first(far):
                 for place, claim in self._own():
                     tied = self._tied(claim, name)
                     if not tied:
                         continue
                     cpus = self._cpus(claim)
-                    free = _free_name(claim, "between")
+                    free = free_name(claim, "between")
                     between = Request(free, DeviceRequest(free, class_))
-                    by = _standard_first(near)[0]
+                    by = standard_first(near)[0]
                     constraints = (
                         Constraint((*tied, between.name), match=name),
                         Constraint((between.name, cpus.name), match=by),
@@ -186,9 +165,9 @@ class _CPUsByClaim:
         """Select devices and CPUs of one NUMA node."""
         here = [node for one in self._held.devices for node in one.numa or ()]
         for node in dict.fromkeys((*here, *(one.id for one in self._trial.setup.machine.numa_nodes))):
-            cpu_at = _expression(DRIVER, node, self._devices, self._where)
+            cpu_at = expression(DRIVER, node, self._devices, self._where)
             selectors = {
-                wanted: _expression(driver, node, self._devices, self._where)
+                wanted: expression(driver, node, self._devices, self._where)
                 for wanted, driver in ((wanted_of(one), one.got.device.driver) for one in self._held.devices)
             }
             if not cpu_at or not all(selectors.values()):
@@ -207,7 +186,7 @@ class _CPUsByClaim:
                 yield from self._way(place, claim, more, text, holds)
 
     def _cpus(self, claim: Claim, selector: str = "") -> Request:
-        name = _free_name(claim, "cpus")
+        name = free_name(claim, "cpus")
         form = DeviceRequest(name, self._class or "", capacity={CAPACITY: from_int(self._number)})
         return Request(name, form._replace(selectors=(selector,)) if selector else form)
 
@@ -263,139 +242,3 @@ class _CPUsByClaim:
     def _nodes(self, taken: Taken) -> tuple[int, ...] | None:
         place = self._where.get(taken.device)
         return place.numa if place is not None else None
-
-
-class More(NamedTuple):
-    """What is added to a claim."""
-
-    requests: tuple[Request, ...]
-    constraints: tuple[Constraint, ...] = ()
-    selectors: Mapping[str, str] = {}
-    """Request that is there -> a further selector."""
-
-    def added_to(self, claim: Claim) -> Claim:
-        """Give the claim with all of it. Constraints over all requests come to name those that were there."""
-        names = tuple(request.name for request in claim.requests)
-        narrowed = tuple(one if one.requests else one._replace(requests=names) for one in claim.constraints)
-        for main, expression in self.selectors.items():
-            claim = with_selector(claim, main, expression)
-        return claim._replace(requests=(*claim.requests, *self.requests), constraints=(*narrowed, *self.constraints))
-
-    def written(self, claim: Claim) -> tuple[str, ...]:
-        """Write it as it stands in YAML, below `devices`: requests to add, selectors to add, all constraints."""
-        lines = [f"# below devices of claim {claim.name}", "requests:"]
-        for main, expression in self.selectors.items():
-            lines += [f"- name: {main}  # unchanged, and", "  exactly:", *_selector_lines(expression)]
-        for request in self.requests:
-            form = request.exactly or DeviceRequest(request.name, "")
-            lines += [f"- name: {request.name}", "  exactly:", f"    deviceClassName: {form.device_class}"]
-            if form.capacity:
-                lines += ["    capacity:", "      requests:"]
-                lines += [f'        {name}: "{canonical(amount)}"' for name, amount in form.capacity.items()]
-            lines += [line for one in form.selectors for line in _selector_lines(one or "")]
-        constraints = self.added_to(claim).constraints
-        if constraints:
-            lines.append("constraints:")
-        for one in constraints:
-            kind = "matchAttribute" if one.match else "distinctAttribute"
-            lines += [f"- requests: [{', '.join(one.requests)}]", f"  {kind}: {one.match or one.distinct}"]
-        return tuple(lines)
-
-
-def _selector_lines(expression: str) -> list[str]:
-    return [
-        "    selectors:",
-        "    - cel:",
-        "        expression: >-",
-        *wrap(expression, 64, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False),
-    ]
-
-
-def _free_name(claim: Claim, name: str) -> str:
-    taken = {request.name for request in claim.requests}
-    return next(one for one in (name, *(f"{name}-{count}" for count in range(2, len(taken) + 3))) if one not in taken)
-
-
-def _standard_first(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: (not name.startswith("resource."), name))
-
-
-def _names_of(attempt: Attempt) -> dict[str, set[str]]:
-    """Give the names for a place that each driver publishes, as one value: lists match nothing (D-1a)."""
-    found: dict[str, set[str]] = {}
-    for driver, device in attempt.devices():
-        names = dict(numa_names(device, driver))
-        if PCIE_ROOT in device.attributes:
-            names[PCIE_ROOT] = device.attributes[PCIE_ROOT]
-        found.setdefault(driver, set()).update(name for name, attribute in names.items() if not attribute.is_list)
-    return found
-
-
-def _selected(held: Held, node: int, trial: Trial, where: Mapping[DeviceID, Place]) -> Iterator[WayOut]:
-    """Select devices of the CPUs' node in the claim: right as long as the CPU Manager takes its CPUs there."""
-    devices = trial.devices()
-    for one in held.devices:
-        if one.numa is not None and node in one.numa:
-            continue
-        main, driver = wanted_of(one)[1].main, one.got.device.driver
-        expression = _expression(driver, node, devices, where)
-        if not expression:
-            continue
-        changed = [
-            with_selector(claim, main, expression) if claim.name == one.got.claim else claim for claim in trial.claims
-        ]
-        got = [taken for claim in allocated(trial.attempt, changed) for taken in claim.allocation or ()]
-        if got and all(node in (((place := where.get(taken.device)) and place.numa) or ()) for taken in got):
-            yield WayOut(
-                f"select {driver} devices of NUMA node {node} in request {main}",
-                tuple(taken.device.device for taken in got),
-                f"valid only while the CPU Manager takes the container's CPUs from NUMA node {node}",
-                More((), selectors={main: expression}).written(Claim(one.got.claim)),
-            )
-        else:
-            yield WayOut(f"choosing {driver} devices of NUMA node {node} would not help: none there is free or fits")
-        return
-
-
-def _expression(driver: str, node: int, devices: Mapping[DeviceID, Device], where: Mapping[DeviceID, Place]) -> str:
-    """Write a selector for a driver's devices on a node, with what the driver publishes."""
-    here = [
-        device
-        for identity, device in devices.items()
-        if identity.driver == driver and identity in where and where[identity].numa == (node,)
-    ]
-    if not here:
-        return ""
-    for name, attribute in numa_names(here[0], driver).items():
-        if attribute.kind == "int":
-            domain, _, short = name.partition("/")
-            return f"device.attributes['{domain}'].{short} == {node}"
-    for full in (*PCI_ADDRESSES, PCIE_ROOT):
-        values = [str(device.attributes[full].value) for device in here if full in device.attributes]
-        if len(values) == len(here) and len(values) <= MAX_LISTED:
-            domain, _, short = (full if "/" in full else f"{driver}/{full}").partition("/")
-            listed = ", ".join(f"'{value}'" for value in dict.fromkeys(values))
-            return f"device.attributes['{domain}'].{short} in [{listed}]"
-    return ""
-
-
-def with_selector(claim: Claim, main: str, expression: str) -> Claim:
-    """Give a request of a claim a further selector, in all its alternatives."""
-    requests = tuple(
-        request._replace(
-            exactly=request.exactly and request.exactly._replace(selectors=(*request.exactly.selectors, expression)),
-            alternatives=tuple(one._replace(selectors=(*one.selectors, expression)) for one in request.alternatives),
-        )
-        if request.name == main
-        else request
-        for request in claim.requests
-    )
-    return claim._replace(requests=requests)
-
-
-def allocated(attempt: Attempt, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Allocate claims; nothing if that fails."""
-    try:
-        return tuple(attempt.allocate(claims, work=MAX_WORK_EACH).held(claims))
-    except (InputError, AllocationError):
-        return ()

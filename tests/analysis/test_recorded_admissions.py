@@ -22,7 +22,8 @@ from numalign.kubelet.admission import Outcome
 from numalign.render.json.explain import explain_json
 from numalign.render.text.changes import Advice
 from numalign.results.explain import ExplainResult
-from numalign.tasks.explain import explained_pod, with_what_lacks
+from numalign.tasks.explain import explained_pod
+from numalign.tasks.hardware_to_add import with_what_lacks
 from tests.analysis.test_recorded_refusals import Row, place, without_words
 from tests.refusals.survey import met, named
 

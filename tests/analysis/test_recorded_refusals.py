@@ -21,7 +21,8 @@ from numalign.kubelet.setup import Setup
 from numalign.render.json.explain import explain_json
 from numalign.render.text.changes import Advice
 from numalign.results.explain import ExplainResult
-from numalign.tasks.explain import explained_pod, with_what_lacks
+from numalign.tasks.explain import explained_pod
+from numalign.tasks.hardware_to_add import with_what_lacks
 from tests.refusals.survey import named, refusals
 
 FILE = Path(__file__).parent / "recorded_refusals.jsonl.gz"

@@ -15,8 +15,9 @@ from numalign.kubelet.releases.since_1_33 import NEWER_CHANGES
 from numalign.kubelet.releases.table import without
 from numalign.render.json.admit import pod_json
 from numalign.tasks.admit import admit
+from numalign.tasks.loaded_pods import load_pods
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import load_pods, load_setup
+from numalign.tasks.setup import load_setup
 from tests.schemas import strictly
 
 

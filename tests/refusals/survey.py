@@ -27,7 +27,8 @@ from numalign.render.text.words import why
 from numalign.results.explain import ExplainedPod, reasons_of
 from numalign.sources.machine.changes import Changes, changed
 from numalign.sources.recorded import scenario
-from numalign.tasks.explain import explained_pod, with_what_lacks
+from numalign.tasks.explain import explained_pod
+from numalign.tasks.hardware_to_add import with_what_lacks
 from tests.conformance import cases, find
 from tests.conftest import VECTORS
 from tests.refusals.applied import FIRMWARE, with_change

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from numalign.tasks.admit import admit
+from numalign.tasks.loaded_pods import load_pods
 from numalign.tasks.requests import KubeletRequest, PodsRequest
-from numalign.tasks.setup import load_pods, load_setup
+from numalign.tasks.setup import load_setup
 from numalign.tasks.together import together
 
 CONTAINER = "containers: [{name: app, image: i, resources: {limits: {cpu: '2', memory: 1Gi, %s}}}]"

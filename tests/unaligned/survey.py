@@ -22,7 +22,7 @@ from numalign.kubelet.admission import Outcome, admit
 from numalign.kubelet.node import Node
 from numalign.model.quantity import NANO
 from numalign.model.resources import CPU
-from numalign.tasks.explain import with_what_lacks
+from numalign.tasks.hardware_to_add import with_what_lacks
 from tests.refusals.applied import with_change
 from tests.refusals.survey import last, met, scenarios
 

@@ -112,10 +112,10 @@ class System(NamedTuple):
         return frozenset(FIELD_NAMES.values()) - {path.partition(".")[0] for path in self.names.values()}
 
 
-_ENI: Final = "add --instance-type TYPE or --max-pods N"
+ENI: Final = "add --instance-type TYPE or --max-pods N"
 
 
-_MACHINE: Final = "add --machine"
+MACHINE: Final = "add --machine"
 
 
-_CGROUPS: Final = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}
+CGROUPS: Final = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}

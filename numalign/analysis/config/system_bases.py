@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from numalign.analysis.config import reservations as kept
-from numalign.analysis.config.system import _CGROUPS, _ENI, _MACHINE, Base, Facts, Fields
+from numalign.analysis.config.system import CGROUPS, ENI, MACHINE, Base, Facts, Fields
 from numalign.kubelet.start.reservation import DEFAULT_EVICTION
 
 EKS_EVICTION: Final = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
@@ -29,7 +29,7 @@ def by_pods(facts: Facts, pods: int | None, why: str) -> tuple[dict[str, str], d
     """Return what EKS and Bottlerocket keep for Kubernetes, and what of it is unknown."""
     reserved, unknown = {"ephemeral-storage": "1Gi"}, {}
     if facts.cpus is None:
-        unknown["kubeReserved.cpu"] = _MACHINE
+        unknown["kubeReserved.cpu"] = MACHINE
     else:
         reserved["cpu"] = kept.eks_cpu(facts.cpus)
     if pods is None:
@@ -48,25 +48,25 @@ def eks(facts: Facts, _: Fields, *, cgroups: bool = True, pods: Callable[[Facts]
         pods: works out `maxPodsExpression`; None: there is none.
     """
     count = pods(facts) if pods else facts.network_pods
-    reserved, unknown = by_pods(facts, count, _ENI)
+    reserved, unknown = by_pods(facts, count, ENI)
     fields: dict[str, object] = {"kubeReserved": reserved, "evictionHard": EKS_EVICTION}
     if count is not None:
         fields["maxPods"] = count
-    return Base(fields | (_CGROUPS if cgroups else {}), unknown)
+    return Base(fields | (CGROUPS if cgroups else {}), unknown)
 
 
 def bottlerocket(facts: Facts, given: Fields) -> Base:
     """Bottlerocket counts the pods in force, and has no cgroups beside reserved CPUs (8, 51)."""
     pods = given.get("maxPods") or facts.network_pods
-    reserved, unknown = by_pods(facts, pods, f"on AWS {_ENI}; elsewhere set max-pods")
-    fields: dict[str, object] = {"kubeReserved": reserved, **({} if given.get("reservedSystemCPUs") else _CGROUPS)}
+    reserved, unknown = by_pods(facts, pods, f"on AWS {ENI}; elsewhere set max-pods")
+    fields: dict[str, object] = {"kubeReserved": reserved, **({} if given.get("reservedSystemCPUs") else CGROUPS)}
     return Base(fields | ({"maxPods": pods} if pods else {}), unknown)
 
 
 def gke(facts: Facts, given: Fields) -> Base:
     """GKE's own part is an estimate; with a Static Memory Manager Google writes `reservedMemory`, too (52, 67)."""
     if facts.cpus is None or facts.memory is None:
-        return Base(unknown={"kubeReserved": _MACHINE})
+        return Base(unknown={"kubeReserved": MACHINE})
     memory = kept.gke_memory(facts.memory >> 20)
     fields: dict[str, object] = {
         "kubeReserved": {"cpu": kept.cpu_share(facts.cpus, kept.EKS_CPU), "memory": memory},
@@ -83,7 +83,7 @@ def aks(facts: Facts, given: Fields) -> Base:
     newer = facts.since((1, 29))
     pods = given.get("maxPods") or facts.pods
     if facts.cpus is None or facts.memory is None:
-        return Base(unknown={"kubeReserved": _MACHINE})
+        return Base(unknown={"kubeReserved": MACHINE})
     reserved = {"cpu": kept.cpu_share(facts.cpus, kept.AKS_CPU)}
     fields: dict[str, object] = {
         "kubeReserved": reserved,
@@ -114,7 +114,7 @@ def openshift(facts: Facts, given: Fields, *, sizing: bool | None = False) -> Ba
         reserved = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
         return Base({**fields, "systemReserved": reserved})
     if facts.cpus is None or facts.memory is None:
-        return Base(fields, {"systemReserved": _MACHINE})
+        return Base(fields, {"systemReserved": MACHINE})
     version_2 = facts.since((1, 31))
     reserved = {
         "cpu": kept.openshift_cpu(facts.cpus, newer=newer) if version_2 else kept.eks_cpu(facts.cpus),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.amounts_left import amounts_of, limit_of, nothing_left, units_of
+from numalign.analysis.reasons.asked import Spread
 from numalign.analysis.reasons.change_facts import (
     AsWide,
     CountsAsWhole,
@@ -13,7 +14,6 @@ from numalign.analysis.reasons.change_facts import (
     Elsewhere,
     Goes,
     LastShared,
-    LeavesNone,
     NotAligned,
     OddBytes,
     Reason,
@@ -22,8 +22,6 @@ from numalign.analysis.reasons.change_facts import (
     WholeCoresOnly,
 )
 from numalign.analysis.reasons.facts import (
-    CoresTaken,
-    EnoughInAll,
     Fact,
     NodeTooSmall,
     NoneThere,
@@ -31,30 +29,23 @@ from numalign.analysis.reasons.facts import (
     TooLittle,
     Unplaced,
     resource_of,
-    with_asked,
 )
 from numalign.analysis.reasons.held import held_by_them, room
 from numalign.analysis.reasons.memory_facts import SumTooLarge
-from numalign.analysis.reasons.order import key, without_hint
+from numalign.analysis.reasons.order import without_hint
 from numalign.analysis.reasons.refusal import in_short
 from numalign.analysis.reasons.there import limit_there
-from numalign.analysis.reasons.width_facts import Could, FitsOn, NotThere, TooWide
+from numalign.analysis.reasons.width_facts import FitsOn, TooWide
 from numalign.analysis.settings import GATES, MEMORY_POLICY, POLICY, switched
 from numalign.kubelet.releases.release import OPTIONS
 from numalign.model.quantity import NANO
-from numalign.model.resources import CPU, is_bytes, is_memory, unit_of
+from numalign.model.resources import CPU, is_bytes, is_memory
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Matrix, Row
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part, WayOut
     from numalign.kubelet.config import KubeletConfig
-
-MANY_UNITS = 10240
-"""From how many units on an amount is told in the next larger one."""
-
-NO_AMOUNTS = ("node", "nodes", "width", "sockets", "threads", "chosen", "counted", "bound")
-"""Numbers of facts that are none of what is asked."""
 
 
 def needed(
@@ -107,7 +98,7 @@ def needed(
     reasons = _reasons(_without_what_is_told(one, head) for one in facts)
     if reasons and len(after) > 1 and not found.around.sums:
         reasons[0] = _of_a_container(reasons[0], part, whole, found.at, refusal)
-    more = [*_nothing_left(part, found), *([CountsAsWhole(part.whole)] if part.whole is not None else ())]
+    more = [*nothing_left(part, found), *([CountsAsWhole(part.whole)] if part.whole is not None else ())]
     return [*holding, *_reasons(_elsewhere(part, found, after)), *reasons, *_reasons(more)]
 
 
@@ -175,12 +166,12 @@ def _without_what_is_told(fact: Reasonable, head: Sequence[Fact]) -> Reasonable:
 
 def _said(facts: Sequence[Reasonable], head: Sequence[Fact], change: WayOut) -> bool:
     """Tell whether why no more may be asked is told where the refusal is: the limit, and the very amount."""
-    told = [(resource_of(one), list(_amounts(_told(one))), list(_amounts(one))) for one in head]
+    told = [(resource_of(one), list(amounts_of(_told(one))), list(amounts_of(one))) for one in head]
     asked = all(
         any(name == one and nano in amounts and _is_plain(name, nano, beside) for one, amounts, beside in told)
         for (_, name), nano in change.amounts.items()
     )
-    return asked and set(map(_limit, facts)) <= set(map(_limit, head))
+    return asked and set(map(limit_of, facts)) <= set(map(limit_of, head))
 
 
 def _told(fact: Fact) -> Fact:
@@ -196,80 +187,8 @@ def _is_plain(resource: str, nano: int, beside: Iterable[int]) -> bool:
     """Tell whether an amount that stands beside others can be told exactly as it is asked for."""
     if not is_bytes(resource):
         return nano > 0 and not nano % NANO
-    unit, told = _units(beside)
+    unit, told = units_of(beside)
     return nano > 0 and not nano % ((told or unit) * NANO) and (told in (0, unit) or nano % (unit * NANO) > 0)
-
-
-def _units(amounts: Iterable[int]) -> tuple[int, int]:
-    """Return the largest unit of amounts of bytes, and that in which they can be told exactly; 0: in none."""
-    sizes = [one // NANO for one in amounts if one] or [0]
-    unit = 1 << max(max(sizes).bit_length() - 1, 0) // 10 * 10
-    smaller = max(unit >> 10, 1)
-    whole = all(not size % smaller for size in sizes) and max(sizes) < smaller * MANY_UNITS
-    tenths = min(sizes) >= unit and all(not size * 10 % unit for size in sizes)
-    return unit, unit if tenths else smaller if whole else 0
-
-
-def _amounts(fact: object) -> Iterator[int]:
-    """List the amounts that a fact tells, in billionths."""
-    if isinstance(fact, int) and not isinstance(fact, bool):
-        yield fact * NANO
-    elif isinstance(fact, NodeTooSmall):
-        unit, left = unit_of(fact.asked.resource), fact.capacity - fact.used
-        parts = [amount for _, amount in fact.asked.parts]
-        yield from (one * unit for one in (fact.asked.amount, *parts, fact.used, fact.capacity))
-        if fact.asked.amount <= fact.capacity:
-            yield from (left * unit, left * unit // NANO * NANO)
-    elif isinstance(fact, tuple):
-        names = getattr(fact, "_fields", ("",) * len(fact))
-        for name, one in zip(names, fact, strict=True):
-            if name not in NO_AMOUNTS:
-                yield from _amounts(one)
-    if isinstance(fact, OddCores):
-        below = fact.amount - fact.amount % fact.threads
-        yield from (below * NANO, (below + fact.threads) * NANO)
-
-
-def _limit(fact: Reasonable) -> object:
-    """Give of a fact only the resource and what there is of it: who knows that needs no other amount asked."""
-    resource = resource_of(fact)
-    if isinstance(fact, TooWide) and fact.never:
-        return resource, fact.nodes
-    return _units(_amounts(fact)) if is_bytes(resource) else 1, _what_there_is(fact, resource)
-
-
-def _what_there_is(fact: Reasonable, resource: str) -> object:
-    """Give what there is of a resource, as a fact tells it."""
-    if isinstance(fact, TooLittle) and fact.when == "ever":
-        return resource, fact.had.totals
-    if isinstance(fact, TooLittle):
-        return resource, fact.there.shown
-    if isinstance(fact, EnoughInAll | Could | NotThere):
-        return resource, fact.had.shown
-    if isinstance(fact, TooWide) and fact.policy == "single-numa-node" and fact.width > 1:
-        return resource, fact.had.shown
-    if isinstance(fact, OddCores):
-        return resource, fact.amount // fact.threads
-    if isinstance(fact, SumTooLarge) and fact.loose is not None:
-        return resource, fact.loose
-    if isinstance(fact, NodeTooSmall):
-        return resource, fact.used, fact.capacity, fact.asked.amount > fact.capacity
-    if isinstance(fact, CoresTaken):
-        fact = fact._replace(amount=0, by=None)
-    elif isinstance(getattr(fact, "asked", None), Asked):
-        fact = with_asked(fact, lambda asked: Asked(asked.resource, 0))
-    return key(fact)
-
-
-def _nothing_left(part: Part, found: Refusal) -> Iterator[LeavesNone]:
-    """Tell that an init container that asks for less leaves no CPUs or devices that tie a later one to their nodes."""
-    for (name, resource), nano in part.change.amounts.items():
-        left = next((one for one in found.around.handed if one.resource == resource), None)
-        if left is None or not left.nodes or is_memory(resource):
-            continue
-        fewer = (part.larger or part.change.asked[name, resource]) - nano
-        if left.containers == (name,) and left.amount * NANO <= fewer:
-            yield LeavesNone(resource, nano, name, found.at, left.nodes)
 
 
 def _together_again(change: WayOut, refusal: Refusal | None, after: Sequence[Goes]) -> ThenTogether | None:

@@ -26,9 +26,10 @@ from numalign.exit_status import ExitStatus
 from numalign.results.admit import AdmitResult
 from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.admit import admit, gangs_of
+from numalign.tasks.loaded_pods import LoadedPods, load_pods
 from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, SinceRequest
-from numalign.tasks.setup import LoadedPods, default_policy, load_pods
+from numalign.tasks.setup import default_policy
 from numalign.values import NamedTuple
 
 with late_imports():

@@ -28,10 +28,11 @@ from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import CompareResult, Scene
 from numalign.tasks.compare import compare
+from numalign.tasks.loaded_pods import LoadedPods, load_pods
 from numalign.tasks.parallel import Engine
 from numalign.tasks.place import find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
-from numalign.tasks.setup import LoadedPods, LoadedSetup, load_pods, load_setup, told_apart
+from numalign.tasks.setup import LoadedSetup, load_setup, told_apart
 from numalign.values import NamedTuple
 
 with late_imports():

@@ -16,7 +16,7 @@ from numalign.exit_status import ExitStatus
 from numalign.render.json import Data
 from numalign.render.page.document import Document, Title, one_below_the_other
 from numalign.results.compare import CompareResult
-from numalign.tasks.cluster import files_of
+from numalign.tasks.cluster_files import files_of
 from numalign.tasks.fleet import NodeAnswer, NodeQuestion, ask_node
 from numalign.tasks.parallel import Done, Engine, run_all
 from numalign.tasks.requests import KubeletRequest, PodsRequest

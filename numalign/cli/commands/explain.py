@@ -30,9 +30,10 @@ from numalign.results.compare import Scene
 from numalign.results.explain import ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.explain import as_asked, explain, gone
+from numalign.tasks.loaded_pods import LoadedPods, load_pods
 from numalign.tasks.place import find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
-from numalign.tasks.setup import LoadedPods, LoadedSetup, default_policy, load_pods, load_setup
+from numalign.tasks.setup import LoadedSetup, default_policy, load_setup
 from numalign.values import NamedTuple
 
 with late_imports():

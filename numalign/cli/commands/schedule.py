@@ -35,7 +35,7 @@ with late_imports():
 
 
 if TYPE_CHECKING:
-    from numalign.tasks.setup import LoadedPods
+    from numalign.tasks.loaded_pods import LoadedPods
     from numalign.worlds.claim_desk import ClaimDesk
 
 

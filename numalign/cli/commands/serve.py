@@ -16,7 +16,8 @@ from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.scheduler.extender import Judge
 from numalign.scheduler.node import Fleet
-from numalign.tasks.cluster import ClusterRequest, files_of, load_file_nodes, load_objects, merged, pools_of, referred
+from numalign.tasks.cluster import ClusterRequest, load_file_nodes, load_objects, merged, pools_of, referred
+from numalign.tasks.cluster_files import files_of
 from numalign.tasks.requests import KubeletRequest
 
 if TYPE_CHECKING:

@@ -15,16 +15,8 @@ from numalign.cli.view import Output, View, command_line, faces_of, late_imports
 from numalign.exit_status import ExitStatus
 from numalign.results.cluster import SimulateResult
 from numalign.tasks.parallel import Engine
-from numalign.tasks.simulate import (
-    RUNS,
-    SimulateRequest,
-    TraceForm,
-    read_columns,
-    read_runs,
-    read_sweep,
-    simulate,
-    sweep,
-)
+from numalign.tasks.simulate import SimulateRequest, TraceForm, simulate, sweep
+from numalign.tasks.sweeps import RUNS, read_columns, read_runs, read_sweep
 
 with late_imports():
     from numalign.render.json import simulate as json

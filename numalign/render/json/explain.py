@@ -9,15 +9,15 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, closeness_json, head, warnings
 from numalign.render.json.admit import claims_of, pod_json, setup_json, together_json
-from numalign.render.json.reasons import alternatives_json, merging_json, reason_json, told_json
+from numalign.render.json.changes import change_json
+from numalign.render.json.reasons import alternatives_json, merging_json, told_json
 from numalign.render.text.aligned_then import unaligned
 from numalign.render.text.alignment import cause_text
-from numalign.render.text.amounts import quantity_text
-from numalign.render.text.changes import Advice, change_text, what_text
+from numalign.render.text.changes import Advice
 from numalign.render.text.details import first_of_all, numbers_text
-from numalign.render.text.reasons import settings_text, stale_files
+from numalign.render.text.reasons import settings_text
 from numalign.render.text.tables import untied_text
-from numalign.render.text.words import reason_text, sentence, why
+from numalign.render.text.words import sentence, why
 from numalign.results.explain import reasons_of
 
 if TYPE_CHECKING:
@@ -27,15 +27,12 @@ if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
     from numalign.analysis.matrix import Cell, Matrix
     from numalign.analysis.placement import Placement
-    from numalign.analysis.reasons.steps import Reasoned
     from numalign.analysis.refusal import Refusal
-    from numalign.analysis.whatif.change import WayOut
-    from numalign.analysis.whatif.past import Held
     from numalign.errors import Notice, StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import QoS
-    from numalign.results.admit import ContainerResult, PodResult
+    from numalign.results.admit import ContainerResult
     from numalign.results.explain import ExplainedPod, ExplainResult, Reasons
 
 
@@ -62,7 +59,7 @@ def _pod(config: KubeletConfig, told: ExplainedPod, advice: Advice) -> Data:
         "decisions": [matrix_json(table) for table in told.matrices],
         "refusal": None if told.refusal is None else _refusal(told.refusal, found, told.besides),
         "changes": [
-            _change(config, told, change, after, command, parts)
+            change_json(config, told, change, after, command, parts)
             for change, after, command, parts in zip(told.changes, told.after, advice.changes, found.parts, strict=True)
         ],
         "placements": [_placement(*both) for both in zip(told.pod.containers, told.placements, strict=False)],
@@ -224,89 +221,6 @@ def _amount(one: Amount) -> Data:
 def _number(nano: int) -> int | float:
     """Write billionths as CPUs, devices or bytes; a share of one has decimals."""
     return nano // NANO if nano % NANO == 0 else nano / NANO
-
-
-def _change(
-    config: KubeletConfig,
-    told: ExplainedPod,
-    change: WayOut,
-    after: PodResult | None,
-    command: str | None,
-    parts: Sequence[Reasoned],
-) -> Data:
-    """Write a change; `parts` are its parts, each with why it is needed."""
-    return {
-        "kind": change.kind,
-        "text": change_text(change, config, after, told),
-        "parts": [
-            {
-                "text": what_text(part.change, config, told.containers),
-                "because": list(map(reason_text, reasons)),
-                "facts": list(map(reason_json, reasons)),
-                "holds": [_held(one) for one in part.held],
-            }
-            for part, reasons in parts
-        ],
-        "aligned": change.aligned,
-        "notAligned": list(unaligned(change, after)),
-        "pods": [pod.name for pod in change.pods],
-        "fewest": change.fewest,
-        "orPods": [pod.name for pod in change.or_pods],
-        "requests": [_request(change, key) for key in change.amounts],
-        "together": [
-            {
-                "resource": keys[0][1],
-                "containers": [name for name, _ in keys],
-                "ask": quantity_text(sum(map(change.ask, keys))),
-            }
-            for keys in change.together
-        ],
-        "settings": dict(change.flags),
-        "anew": _anew(change),
-        "deleteStateFiles": stale_files(change, config),
-        "machine": change.machine or None,
-        "hardware": [f"--{flag} {text}" for flag, text in change.hardware],
-        "warnings": warnings(change.warnings),
-        "command": command,
-    }
-
-
-def _request(change: WayOut, key: tuple[str, str]) -> Data:
-    """Write what a container is to ask for of a resource, and what would do as well."""
-    less = change.or_else.get(key)
-    return {
-        "container": key[0],
-        "resource": key[1],
-        "asked": quantity_text(change.asked[key]),
-        "ask": quantity_text(change.amounts[key]),
-        "orElse": quantity_text(less) if less else None,
-        "orIn": [{"container": name, "keep": quantity_text(nano)} for name, nano in change.or_in.get(key, ())],
-    }
-
-
-def _anew(change: WayOut) -> dict[str, object] | None:
-    """Say of a change of settings how the pods before fare under them."""
-    return change.anew and {
-        "admitted": [_held(one) for one in change.anew.newcomers],
-        "admittedFirst": change.needs_newcomers,
-        "keptOut": [_held(one) for one in change.anew.rivals],
-        "elsewhere": list(change.anew.moved),
-    }
-
-
-def _held(one: Held) -> Data:
-    """Write what a pod holds; a place is a set of NUMA nodes, an empty one where nobody knows it."""
-    return {
-        "pod": one.name,
-        "holds": [
-            {
-                "resource": each.resource,
-                "amount": each.amount,
-                "places": [{"numaNodes": list(ids(mask)), "amount": amount} for mask, amount in each.places],
-            }
-            for each in one.amounts
-        ],
-    }
 
 
 def _unpinned(one: Unpinned, qos: QoS) -> Data:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.render.picture.looks import state_of
-from numalign.render.picture.occupants import Said, draw_scenes
+from numalign.render.picture.occupants import draw_scenes
+from numalign.render.picture.said import Said
 from numalign.render.text.explain import admitted_text
 from numalign.render.text.in_brief import briefs, fix_text
 from numalign.results.explain import first_problem

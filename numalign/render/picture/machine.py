@@ -9,21 +9,29 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numalign.analysis.closeness import buses
 from numalign.model.cpuset import format_set, ids
-from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Machine, NUMANode
 from numalign.render.picture.bus import draw_buses
 from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, WIDTH, Canvas, Picture, shorten, text_width
+from numalign.render.picture.chips import (
+    GUESSED,
+    LOOSE,
+    PLAIN,
+    RESOURCE,
+    Chip,
+    chips_of,
+    columns_of,
+    groups_of,
+    shade_of,
+    states_of,
+)
+from numalign.render.picture.machine_looks import BARE, CACHE, KEY, SEATS, SOCKET, TABLE, WALL
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.hardware import (
     hardware_of,
-    known_node,
     l3_groups,
     machine_line,
-    pci_devices,
-    short_address,
     socket_ids,
 )
-from numalign.values import NamedTuple
 
 MARGIN = 24.0
 GUTTER = 40.0
@@ -33,42 +41,6 @@ PAD = 10.0
 SEAT_HEIGHT = 14.0
 MATRIX_NODES = 40
 """Most nodes whose distances fit as a table into the width."""
-
-WALL = 'fill="#fbf8f1" stroke="#4a4a4a" stroke-width="3"'
-BARE = 'fill="#f3f3f3" stroke="#4a4a4a" stroke-width="3" stroke-dasharray="10 4"'
-SOCKET = 'fill="#eef2f7" stroke="#9aa7b8" stroke-width="1.5" rx="8"'
-CACHE = 'fill="#ffffff" stroke="#c3b99b" stroke-width="1" rx="4"'
-TABLE = 'fill="#e7dfc8" stroke="#b5a67a" stroke-width="0.8" rx="3"'
-SEATS = {
-    "usable": 'fill="#d3ead9" stroke="#3b7d4f" stroke-width="1" rx="3"',
-    "barred": 'fill="url(#dots)" stroke="#a86f12" stroke-width="1" rx="0"',
-    "offline": 'fill="url(#hatch)" stroke="#8a8a8a" stroke-width="1" stroke-dasharray="3 2" rx="0"',
-    "unseen": 'fill="#ffffff" stroke="#7a4fa3" stroke-width="1.5" stroke-dasharray="1 2" rx="7"',
-}
-KEY = {
-    "usable": "CPU",
-    "barred": "CPU this process may not use",
-    "offline": "CPU that is offline",
-    "unseen": "CPU that the kubelet does not see",
-    "resource": "device of a device plugin",
-    "guessed": "device with NUMA node from /sys, not from the device plugin",
-    "loose": "device without NUMA node",
-    "plain": "other PCI device",
-}
-RESOURCE = 'fill="#cfe0f5" stroke="#2f5d9b" stroke-width="1.2"'
-GUESSED = f'{RESOURCE} stroke-dasharray="4 2"'
-"""A kubelet takes it for a device without a node."""
-LOOSE = 'fill="#fbe3e0" stroke="#b0392b" stroke-width="1.2" stroke-dasharray="4 2"'
-PLAIN = 'fill="#ffffff" stroke="#777777" stroke-width="0.8" rx="6"'
-
-
-class Chip(NamedTuple):
-    """A device as it is drawn."""
-
-    label: str
-    kind: str
-    """`resource`, `guessed`, `loose` or `plain`: its outline."""
-    title: str
 
 
 def draw(machine: Machine) -> Picture:
@@ -81,11 +53,11 @@ class _Drawing:
         self.machine = machine
         self.hardware = hardware_of(machine)
         self.canvas = Canvas()
-        self.states = _states(machine, self.hardware)
+        self.states = states_of(machine, self.hardware)
         self.digits = max((len(str(cpu)) for cpu in self.states), default=1)
         self.seat_width = round(self.digits * SMALL * 0.61 + 5, 1)
         self.caches = l3_groups(machine, self.hardware)
-        self.walls, self.corridor = _chips(machine, self.hardware)
+        self.walls, self.corridor = chips_of(machine, self.hardware)
         self.buses = buses(machine)
         self.used: set[str] = set()
 
@@ -122,7 +94,7 @@ class _Drawing:
 
     def _floor(self, label: str, nodes: Sequence[NUMANode], y: float) -> float:
         """Draw the rooms of a socket; return where they end."""
-        columns = _columns(len(nodes))
+        columns = columns_of(len(nodes))
         inset = PAD if label else 0.0
         top = y + (24 if label else 0)
         width = (WIDTH - 2 * MARGIN - 2 * inset - (columns - 1) * GUTTER) / columns
@@ -172,7 +144,7 @@ class _Drawing:
             canvas.text(x + PAD, down, shorten(line, inner), SMALL)
             down += 12
         down -= 4
-        for label, cpus in _groups(self.caches, node.cpus):
+        for label, cpus in groups_of(self.caches, node.cpus):
             down = self._cache(label, cpus, x + PAD, down, inner, canvas) + 6
         chips = self.walls.get(node.id, {})
         if chips:
@@ -300,7 +272,7 @@ class _Drawing:
             for place, value in enumerate((node.distances or ())[: len(nodes)]):
                 x, down = left + place * cell, top + index * 17
                 self.canvas.rect(
-                    x, down, cell - 1, 16, f'fill="{_shade(value, values)}" stroke="#cccccc" stroke-width="0.5"'
+                    x, down, cell - 1, 16, f'fill="{shade_of(value, values)}" stroke="#cccccc" stroke-width="0.5"'
                 )
                 self.canvas.text(x + cell / 2 - 0.5, down + 11.5, str(value), SMALL, anchor="middle")
         return top + len(nodes) * 17 + 14
@@ -319,73 +291,3 @@ class _Drawing:
                 self._chip(Chip("", name, ""), "", x, y, 22, self.canvas)
             self.canvas.text(x + 28, y + 10.5, label, SMALL)
             x += 28 + text_width(label) + 18
-
-
-def _columns(count: int) -> int:
-    """How many rooms stand side by side."""
-    return count if count <= 2 else 2 if count == 4 else 3 if count in (3, 5, 6, 9) else 4
-
-
-def _shade(value: int, values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    depth = (value - low) / (high - low) if high > low else 0.0
-    red, green, blue = (int(start - depth * drop) for start, drop in ((255, 70), (255, 45), (255, 15)))
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-def _states(machine: Machine, hardware: Hardware) -> dict[int, str]:
-    allowed = hardware.allowed.cpus if hardware.allowed else None
-    barred = machine.cpus & ~allowed if allowed else 0
-    states = dict.fromkeys(ids(machine.cpus & ~barred), "usable") | dict.fromkeys(ids(barred), "barred")
-    states |= dict.fromkeys(ids(hardware.offline_cpus), "offline")
-    return states | dict.fromkeys(ids(hardware.unseen(machine.cpus)), "unseen")
-
-
-def _groups(caches: Sequence[tuple[str, int]], cpus: int) -> list[tuple[str, int]]:
-    """Split the CPUs of a room by level 3 cache; without caches they are one group without a name."""
-    groups = [(label, found & cpus) for label, found in caches if found & cpus]
-    rest = cpus
-    for _, found in groups:
-        rest &= ~found
-    return groups + ([("", rest)] if rest else [])
-
-
-def _chips(machine: Machine, hardware: Hardware) -> tuple[dict[int, dict[str, list[Chip]]], dict[str, list[Chip]]]:
-    """Return node -> heading -> devices on its walls, and the same for devices of no room."""
-    walls: dict[int, dict[str, list[Chip]]] = {node.id: {} for node in machine.numa_nodes}
-    corridor: dict[str, list[Chip]] = {}
-    known = set()
-    named = machine.functions()
-    for resource, devices in machine.devices.items():
-        for device in devices:
-            function = named.get(device.id)
-            known.add(function.address if function else device.id)
-            numbers = [number for number in device.numa_nodes or () if number in walls]
-            label = short_address(device.id)
-            if len(numbers) == 1:
-                walls[numbers[0]].setdefault(resource, []).append(Chip(label, "resource", f"{resource} {device.id}"))
-                continue
-            node = None if numbers else known_node(function, machine)
-            if node is not None:
-                title = f"{resource} {device.id}: NUMA node from /sys, not from the device plugin"
-                walls[node].setdefault(resource, []).append(Chip(label, "guessed", title))
-                continue
-            many = f" {','.join(map(str, numbers))}" if numbers else ""
-            chip = Chip(label + many, "resource" if numbers else "loose", f"{resource} {device.id}")
-            corridor.setdefault(resource, []).append(chip)
-    for kind, function in pci_devices(hardware):
-        if function.address not in known:
-            _add_plain(walls, corridor, kind, function)
-    return walls, corridor
-
-
-def _add_plain(
-    walls: dict[int, dict[str, list[Chip]]], corridor: dict[str, list[Chip]], kind: str, function: PCIFunction
-) -> None:
-    label = ",".join(function.names) or short_address(function.address)
-    node = function.numa_node
-    place = walls.get(node) if node is not None and node >= 0 else None
-    if place is None and len(walls) == 1:
-        (place,) = walls.values()
-    title = f"{function.address} {kind}"
-    (corridor if place is None else place).setdefault(kind, []).append(Chip(label, "plain", title))

@@ -11,66 +11,44 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from numalign.analysis.placed import Part
-from numalign.analysis.reasons.order import reasons
 from numalign.model.cpuset import format_set, ids
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.picture.canvas import Canvas, Picture, text_width, wrap
-from numalign.render.picture.looks import JUDGED, RED, SIGNS, State, draw_sign, look_of, state_of, worst_state
+from numalign.render.picture.looks import JUDGED, RED, draw_sign, look_of
 from numalign.render.picture.room import BARE, FREE, GAP, GUESSED, MARGIN, RESERVED, Box, Guest, Rooms, distance
-from numalign.render.text.admit import summary
-from numalign.render.text.alignment import aligned_where, bus_text, reason_of
+from numalign.render.picture.said import (
+    MAX_FAR,
+    MAX_NAMED,
+    WIDTH,
+    Far,
+    Said,
+    draw_between,
+    draw_not_started,
+    fared,
+    holders_of,
+    key_of,
+    said_of,
+    whys,
+)
+from numalign.render.text.alignment import bus_text
 from numalign.render.text.amounts import devices_text, listed, named
-from numalign.render.text.explain import admitted_text
-from numalign.render.text.words import lines as word_lines
 from numalign.results.compare import Scene
-from numalign.values import NamedTuple, grouped
+from numalign.values import grouped
 
 if TYPE_CHECKING:
-    from numalign.analysis.matrix import Matrix
     from numalign.model.machine import Machine, NUMANode
-    from numalign.results.admit import AdmitResult, ContainerResult, Occupant, PodResult
+    from numalign.results.admit import AdmitResult, ContainerResult
 
-WIDTH, GUTTER, WIDE_GUTTER = 800, 20.0, 100.0
+GUTTER, WIDE_GUTTER = 20.0, 100.0
 BARE_COLUMNS = 3
 """Rooms side by side of NUMA nodes without CPUs."""
-MAX_NAMED = 8
-"""How many pods are named that were rejected for one reason, and how many reasons."""
-MAX_FAR = 12
-"""How many lines to far devices are drawn; more would hide the machine."""
 LINE = f'stroke="{RED}" stroke-width="3"'
 HALO = 'stroke="#ffffff" stroke-width="7"'
 FRAME = f'fill="none" stroke="{RED}" stroke-width="3.5"'
 
 
 LOOSE = f'fill="none" stroke="{RED}" stroke-width="3" stroke-dasharray="3 3"'
-
-
-class Said(NamedTuple):
-    """What stands above a machine."""
-
-    state: State
-    verdict: str
-    why: Sequence[str] = ()
-    """Paragraphs."""
-    asked: Matrix | None = None
-    """What a rejected pod requests, NUMA node by NUMA node."""
-
-
-class Far(NamedTuple):
-    """Something that a container holds away from its CPUs."""
-
-    what: str
-    """`server: gpu4-7 on NUMA 1`."""
-    distance: int | None
-    boxes: tuple[Box, ...]
-    cpus: Box | None
-    """None: the CPUs are not drawn."""
-
-    @property
-    def text(self) -> str:
-        """What is how far."""
-        return f"{self.what} is far from the CPUs{f': distance {self.distance}' if self.distance else ''}"
 
 
 def draw_occupants(result: AdmitResult) -> Picture:
@@ -90,13 +68,13 @@ def draw_scenes(
         verdict: what all of it comes to; empty: what stands above the first one.
     """
     canvas, top, described = Canvas(WIDTH), 0.0, list[str]()
-    holders = [_key(one) for scene in scenes for one in _holders(scene)]
+    holders = [key_of(one) for scene in scenes for one in holders_of(scene)]
     places = {key: place for place, key in enumerate(dict.fromkeys(holders))}
     for number, scene in enumerate(scenes):
         if number == 1 and between:
-            top = _between(canvas, between, said_of(scene.result).state if scene.result else "rejected", top)
+            top = draw_between(canvas, between, said_of(scene.result).state if scene.result else "rejected", top)
         if scene.result is None:
-            top = _not_started(canvas, scene, top)
+            top = draw_not_started(canvas, scene, top)
             described.append(f"{scene.title}: the kubelet would not start: {scene.error}")
             continue
         about = said if said is not None and number == 0 else said_of(scene.result)
@@ -107,62 +85,6 @@ def draw_scenes(
     names = ", ".join(dict.fromkeys(scene.result.setup.machine.name for scene in scenes if scene.result))
     title = f"{verdict.removesuffix('.')}. Machine {names}" if verdict else names
     return Picture(canvas.finish(title, " ".join([*described, *between])), names, verdict)
-
-
-def said_of(result: AdmitResult) -> Said:
-    """Say what became of the pods of a result; of a single one with the reason."""
-    pods = result.pods
-    if len(pods) != 1:
-        counted = summary(pods).removesuffix(".") if pods else f"{result.setup.machine.name}: the pods on the node"
-        return Said(worst_state(pods), counted + ", all aligned" * all(pod.aligned for pod in pods) * bool(pods))
-    pod = pods[0]
-    if not pod.admitted:
-        why = [*filter(None, _whys(result)), f'Kubelet: "{pod.reason or pod.stage}: {pod.message}"']
-        return Said("rejected", f"{pod.name}: rejected ({pod.reason or pod.stage})", why)
-    return Said(state_of(pod), admitted_text(pod), list(_reasons(pod)))
-
-
-def _reasons(pod: PodResult) -> Iterator[str]:
-    for one in pod.containers:
-        if one.aligned is False:
-            yield f"{f'{one.name}: ' * (len(pod.containers) > 1)}{reason_of(one, pod.qos)}"
-
-
-def _whys(result: AdmitResult) -> Iterator[str]:
-    """Say in a sentence or two what each rejected pod lacks, in order; empty: nobody asked why."""
-    for group in result.refusals:
-        why = " ".join(f"{text.strip().removesuffix('.')}." for text in word_lines(reasons(group.refusal)))
-        yield from [why] * group.number
-
-
-def _between(canvas: Canvas, lines: Sequence[str], state: State, top: float) -> float:
-    """Draw a frame with the fix, the sign of what comes of it, and an arrow to that."""
-    wrapped = [(line, text.startswith("fix")) for text in lines for line in wrap(text, WIDTH - 2 * MARGIN - 76, 15)]
-    height = max(18 + 21 * len(wrapped), 60)
-    fill, pen = ("#fdf1e0", SIGNS["bad"]) if state in ("bad", "rejected") else ("#e7f1f8", SIGNS["good"])
-    canvas.rect(MARGIN, top, WIDTH - 2 * MARGIN, height, f'fill="{fill}" stroke="{pen}" stroke-width="2" rx="8"')
-    x = MARGIN + 24
-    draw_sign(canvas, state, x - 12, top + 9, 24)
-    canvas.line(x, top + 40, x, top + height + 4, f'stroke="{pen}" stroke-width="4"')
-    canvas.shape([(x - 10, top + height + 2), (x + 10, top + height + 2), (x, top + height + 16)], f'fill="{pen}"')
-    for place, (line, bold) in enumerate(wrapped):
-        canvas.text(MARGIN + 52, top + 24 + place * 21, line, 15, bold=bold)
-    return top + height + 22
-
-
-def _not_started(canvas: Canvas, scene: Scene, top: float) -> float:
-    canvas.text(MARGIN, top + 34, scene.title, 18, bold=True)
-    said = f"the kubelet would not start: {scene.error}"
-    return canvas.paragraph(MARGIN, top + 58, said, WIDTH - 2 * MARGIN, 13, 18) + 8
-
-
-def _holders(scene: Scene) -> Iterator[Occupant]:
-    """Yield the containers that hold something."""
-    return (one for one in (scene.result.occupants if scene.result else ()) if any(one.holding[:3]))
-
-
-def _key(one: Occupant) -> tuple[str, str, str]:
-    return one.namespace, one.pod, one.container
 
 
 class _Drawn:
@@ -176,10 +98,10 @@ class _Drawn:
         self.said = said
         told = {(pod.namespace, pod.name, one.name): (one, pod) for pod in result.pods for one in pod.containers}
         self.guests: list[Guest] = []
-        for one in _holders(scene):
-            found, pod = told.get(_key(one), (None, None))
+        for one in holders_of(scene):
+            found, pod = told.get(key_of(one), (None, None))
             state = "there" if found is None else JUDGED[found.aligned]
-            look = look_of(canvas, places[_key(one)], state)
+            look = look_of(canvas, places[key_of(one)], state)
             self.guests.append(Guest(look, state, one, found, pod.qos if pod else "Guaranteed"))
         self.rooms = Rooms(canvas, result, self.guests, said.asked)
         self.described: list[str] = []
@@ -331,7 +253,7 @@ class _Drawn:
         for guest in self.guests:
             self.canvas.rect(MARGIN, y + 2, 26, 17, guest.look.attributes)
             self.canvas.text(MARGIN + 13, y + 15, guest.look.label, 12, bold=True, anchor="middle")
-            said = f"{guest.name}: {_fared(guest)}"
+            said = f"{guest.name}: {fared(guest)}"
             close = [bus_text(guest.result.neighbours)] if guest.result is not None and guest.result.neighbours else []
             for text in (said, *close):
                 bold = guest.state == "bad" and text is said
@@ -341,7 +263,7 @@ class _Drawn:
         self.described += [f"{one.text}." for one in far]
         rejected: dict[str, list[str]] = {}
         pods = [pod for pod in self.result.pods if not pod.admitted and len(self.result.pods) > 1]
-        for pod, why in zip_longest(pods, _whys(self.result) if pods else ()):
+        for pod, why in zip_longest(pods, whys(self.result) if pods else ()):
             rejected.setdefault(f"rejected ({pod.reason or pod.stage}){f'. {why}' if why else ''}", []).append(pod.name)
         shown = [f"{few_of(names, MAX_NAMED)}: {text}" for text, names in rejected.items()]
         more = sum(map(len, [*rejected.values()][MAX_NAMED:]))
@@ -370,16 +292,3 @@ class _Drawn:
             self.canvas.text(x + 30, y + 14, label, 12)
             x += 54 + text_width(label, 12)
         return y + 24
-
-
-def _fared(guest: Guest) -> str:
-    """Say what became of a container."""
-    if guest.result is None:
-        return "on the node"
-    judged = guest.result.alignment
-    if judged.verdict == "aligned":
-        return f"aligned on {aligned_where(judged)}"
-    if judged.verdict == "none":
-        return "nothing to align"
-    word = "alignment unknown" if judged.verdict == "unknown" else f"NOT aligned ({judged.verdict})"
-    return f"{word}. {reason_of(guest.result, guest.qos)}"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from numalign.render.page.document import NOTHING, Block, Cell, Document, Note, Paragraph, Styled, Table, Title
 from numalign.render.text.admit import hint_text, labels, setup_line, verdict_word
 from numalign.render.text.alignment import reasons as apart
-from numalign.render.text.amounts import amount_text, listed, nodes_text
+from numalign.render.text.amounts import listed
+from numalign.render.text.stranded import MAX_NODES_ADDED, on_numbered_nodes, per_node_text, stranded_sum, stranded_text
+from numalign.render.text.variants import MAX_HINTS_SHOWN, variant_names
 from numalign.render.text.words import why
 from numalign.results.compare import ComparedRow
 from numalign.values import grouped
@@ -23,11 +25,6 @@ COLUMNS = (
     *("", "MACHINE", "POLICY", "SCOPES", "OPTION", "RESULT", "HINT", "ALIGNED", "COPIES", "THEN", "STRANDED"),
     "WITH CLAIMS",
 )
-MAX_NODES_ADDED = 4
-"""What more NUMA nodes have left is not written as a sum."""
-
-MAX_HINTS_SHOWN = 3
-"""How many different hints of a set of pods a row shows; `wide` shows all."""
 
 
 def compare_document(result: CompareResult, origins: Sequence[str], *, wide: bool = False) -> Document:
@@ -184,7 +181,7 @@ def _row(one: ComparedRow, *, wide: bool) -> Iterator[Cell]:
     yield verdict_word(one.verdict)
     yield _replicas(one)
     yield _then(one)
-    yield stranded_text(one, wide=wide) if wide else _stranded_sum(one)
+    yield stranded_text(one, wide=wide) if wide else stranded_sum(one)
 
 
 def _result(one: ComparedRow) -> Cell:
@@ -223,69 +220,18 @@ def _then(one: ComparedRow) -> str:
     return "evicts a pod" if one.ended.admitted else reason_text(one.ended)
 
 
-def stranded_text(one: ComparedRow, *, wide: bool = False) -> str:
-    """Say what is left on which nodes: of the resources that the pods take exclusively, or of all."""
-    if one.ended is None:
-        return NOTHING
-    asked = one.exclusive
-    places: dict[str, list[int | None]] = {}
-    for numa, free in one.stranded:
-        amounts = (
-            f"{amount_text(name, amount)} {name}" for name, amount in free.items() if amount and (wide or name in asked)
-        )
-        text = ", ".join(amounts)
-        if text:
-            places.setdefault(text, []).append(numa)
-    if not places and not wide and asked.isdisjoint(name for left in one.stranded for name in left.free):
-        return NOTHING
-    return (
-        "; ".join(f"{_place(numas)}: {text}{' each' * (len(numas) > 1)}" for text, numas in places.items()) or "nothing"
-    )
-
-
-def _stranded_sum(one: ComparedRow) -> str:
-    """Say how much is left over all nodes of what the pods take exclusively."""
-    if one.ended is None:
-        return NOTHING
-    sums = Counter[str]()
-    for _, free in one.stranded:
-        sums.update({name: amount for name, amount in free.items() if name in one.exclusive})
-    if not sums:
-        return NOTHING
-    return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in sums.items() if amount) or "nothing"
-
-
 def _stranded_apart(rows: Sequence[ComparedRow]) -> Iterator[str]:
     """Say where that is, where variants with equal sums differ."""
     groups = grouped((text, one) for one in rows if (text := stranded_text(one)) not in (NOTHING, "nothing"))
     if not 1 < len(groups) <= MAX_HINTS_SHOWN:
         return
-    names = [_names(some, rows) for some in groups.values()]
+    names = [variant_names(some, rows) for some in groups.values()]
     if len(names[-1]) > len("the others") and sum(map(len, groups.values())) == len(rows):
         names[-1] = "the others"
-    few = all(len(one.stranded) <= MAX_NODES_ADDED and _numbered(one) for one in rows)
-    texts = [_per_node(some[0]) if few else f"({text})" for text, some in groups.items()]
+    few = all(len(one.stranded) <= MAX_NODES_ADDED and on_numbered_nodes(one) for one in rows)
+    texts = [per_node_text(some[0]) if few else f"({text})" for text, some in groups.items()]
     each = (f"under {name} {text}" for name, text in zip(names, texts, strict=True))
     yield f"Stranded per NUMA node: {', '.join(each)}."
-
-
-def _numbered(one: ComparedRow) -> bool:
-    """Tell whether all that is left lies on NUMA nodes of the machine."""
-    return all(numa is not None and numa >= 0 for numa, _ in one.stranded)
-
-
-def _per_node(one: ComparedRow) -> str:
-    """Write what is left of what the pods take exclusively, node by node: `80 + 112 cpu`."""
-    names = [name for name in sorted(one.exclusive) if any(free.get(name) for _, free in one.stranded)]
-    return ", ".join(
-        f"{' + '.join(amount_text(name, free.get(name, 0)) for _, free in one.stranded)} {name}" for name in names
-    )
-
-
-def _place(numas: Sequence[int | None]) -> str:
-    mask = sum(1 << numa for numa in numas if numa is not None and numa >= 0)
-    odd = ["NUMA node unknown" if numa is None else f"NUMA {numa}" for numa in numas if numa is None or numa < 0]
-    return " and ".join([*([nodes_text(mask)] if mask else []), *odd])
 
 
 def _start_error(one: ComparedRow) -> tuple[str, ...]:
@@ -310,33 +256,8 @@ def _told(rows: Sequence[ComparedRow]) -> Iterator[Block]:
     for say in (_start_error, _refusal, _unaligned):
         for (title, *lines), some in grouped((said, one) for one in rows if (said := say(one))).items():
             yield Paragraph()
-            yield Note(f"{title} under {_names(some, rows)}:", "bad")
+            yield Note(f"{title} under {variant_names(some, rows)}:", "bad")
             yield from (Paragraph(text, 2) for text in lines)
-
-
-def _names(rows: Sequence[ComparedRow], everything: Sequence[ComparedRow]) -> str:
-    """Name variants, those of a machine and an option together; a policy alone stands for all its scopes."""
-    if len(rows) == len(everything):
-        return "every variant"
-    several = len({one.setup.machine.name for one in everything}) > 1
-    names = []
-    for machine, option in dict.fromkeys((one.setup.machine.name, one.option) for one in rows):
-        there = [one for one in everything if (one.setup.machine.name, one.option) == (machine, option)]
-        where = f" with {option}" * bool(option) + f" on {machine}" * several
-        names.append(f"{_policies([one for one in rows if one in there], there)}{where}")
-    return "; ".join(names)
-
-
-def _policies(rows: Sequence[ComparedRow], there: Sequence[ComparedRow]) -> str:
-    if len(rows) == len(there):
-        return "every policy"
-    named = [one.setup.config for one in rows]
-    names = []
-    for policy in dict.fromkeys(config.topology_manager_policy for config in named):
-        scopes = [one.topology_manager_scope for one in named if one.topology_manager_policy == policy]
-        all_scopes = sum(one.setup.config.topology_manager_policy == policy for one in there)
-        names.append(policy if len(scopes) == all_scopes else f"{policy} in scope {scopes[0]}")
-    return listed(names)
 
 
 def compare_verdict(result: CompareResult) -> str:
@@ -345,9 +266,9 @@ def compare_verdict(result: CompareResult) -> str:
     if not best:
         return "No variant admits every pod."
     if best[0].aligned_replicas and any(one.aligned is not None for one in rows):
-        return f"Most aligned copies: {best[0].aligned_replicas}, under {_names(best, rows)}."
+        return f"Most aligned copies: {best[0].aligned_replicas}, under {variant_names(best, rows)}."
     nothing = "" if all(one.aligned is not False for one in rows) else "No variant aligns the pods. "
-    return f"{nothing}Most copies: {best[0].replicas}, under {_names(best, rows)}."
+    return f"{nothing}Most copies: {best[0].replicas}, under {variant_names(best, rows)}."
 
 
 def _with_claims(rows: Sequence[ComparedRow]) -> str:
@@ -359,4 +280,4 @@ def _with_claims(rows: Sequence[ComparedRow]) -> str:
     ]
     if not aligned:
         return "Without claims. With claims, no variant is aligned."
-    return f"Without claims. With claims, aligned under {_names(aligned, rows)}."
+    return f"Without claims. With claims, aligned under {variant_names(aligned, rows)}."

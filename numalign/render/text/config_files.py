@@ -12,12 +12,11 @@ from typing import Any, Final
 from numalign.analysis.config.suggest import Suggestion
 from numalign.analysis.config.system import Fields
 from numalign.analysis.config.systems import FORMATS, KARPENTER, KUBESPRAY_NAMES
-from numalign.kubelet.config import FIELD_NAMES
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine
-from numalign.render.json import Data
 from numalign.render.json.node import suggestion_json
 from numalign.render.text.config import HEADER, file_text, suggestion_head, suggestion_lines, yaml_lines
+from numalign.render.text.config_texts import HEADS, setting_texts, settings_of
 
 Written = Callable[[Suggestion, Machine], Iterable[str]]
 
@@ -37,20 +36,12 @@ def _fields(head: str, indent: int = 0, *, above: Sequence[str] = ()) -> Written
     return lines
 
 
-def _settings(suggestion: Suggestion) -> Iterator[tuple[str, str, Any]]:
-    """Yield what is suggested: the field of ours, its name in a KubeletConfiguration, the value."""
-    for field, name in FIELD_NAMES.items():
-        value = getattr(suggestion.config, field)
-        if field in suggestion.reasons and value is not None:
-            yield field, name, value
-
-
 def _reasoned(body: Written) -> Written:
     """Make the writer of a file whose lines cannot have a comment each: all comments stand above them."""
 
     def lines(suggestion: Suggestion, machine: Machine) -> Iterator[str]:
         yield suggestion_head(machine.name)
-        yield from (f"# {name}: {suggestion.reasons[field]}" for field, name, _ in _settings(suggestion))
+        yield from (f"# {name}: {suggestion.reasons[field]}" for field, name, _ in settings_of(suggestion))
         yield from body(suggestion, machine)
 
     return lines
@@ -58,7 +49,7 @@ def _reasoned(body: Written) -> Written:
 
 def _lines(suggestion: Suggestion, keep: Callable[[str], bool]) -> list[str]:
     """Write fields of a KubeletConfiguration, of those names that are to be kept."""
-    return [line for field, name, value in _settings(suggestion) if keep(name) for line in yaml_lines(field, value)]
+    return [line for field, name, value in settings_of(suggestion) if keep(name) for line in yaml_lines(field, value)]
 
 
 _FLAG_NAMES: Final = {"reserved_system_cpus": "reserved-cpus"}
@@ -66,7 +57,7 @@ _FLAG_NAMES: Final = {"reserved_system_cpus": "reserved-cpus"}
 
 def _flags(suggestion: Suggestion) -> Iterator[tuple[str, str]]:
     """Yield the settings as flags of the kubelet; a map is named as a whole, for a flag replaces it."""
-    for field, _, value in _settings(suggestion):
+    for field, _, value in settings_of(suggestion):
         sign = "<" if field == "eviction_hard" else "="
         if isinstance(value, Mapping):
             text = ",".join(f"{key}{sign}{one}" for key, one in value.items())
@@ -216,8 +207,8 @@ def _performance_profile(suggestion: Suggestion, machine: Machine) -> Iterable[s
     reserved = parse(config.reserved_system_cpus)
     rest = {name: value for name, value in suggestion_json(suggestion).items() if name not in _OWN}
     # The operator would add memory of its own to what is not said, and the sum of reservedMemory would be another.
-    rest["systemReserved"] = {"memory": "0", **_texts(rest.get("systemReserved"))}
-    rest["kubeReserved"] = {"memory": "0", **_texts(rest.get("kubeReserved"))}
+    rest["systemReserved"] = {"memory": "0", **setting_texts(rest.get("systemReserved"))}
+    rest["kubeReserved"] = {"memory": "0", **setting_texts(rest.get("kubeReserved"))}
     return [
         "apiVersion: performance.openshift.io/v2",
         "kind: PerformanceProfile",
@@ -237,115 +228,6 @@ def _performance_profile(suggestion: Suggestion, machine: Machine) -> Iterable[s
     ]
 
 
-def _texts(value: object) -> Data:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-_TEXT: Final = """
-== kubeadm
-apiVersion: kubeadm.k8s.io/v1beta4
-kind: ClusterConfiguration
----
-apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-== kubeletconfig
-apiVersion: machineconfiguration.openshift.io/v1
-kind: KubeletConfig
-metadata:
-  name: numa-aligned
-spec:
-  autoSizingReserved: false
-  machineConfigPoolSelector:
-    matchLabels:
-      # the label of your pool
-      pools.operator.machineconfiguration.openshift.io/worker: ""
-  kubeletConfig:
-== eksctl
-apiVersion: eksctl.io/v1alpha5
-kind: ClusterConfig
-metadata: {name: CLUSTER, region: REGION}
-nodeGroups:
-- name: numa-aligned
-  amiFamily: AmazonLinux2023
-  instanceType: TYPE
-  kubeletExtraConfig:
-== gke-configconnector
-apiVersion: container.cnrm.cloud.google.com/v1beta1
-kind: ContainerNodePool
-metadata:
-  name: numa-aligned
-spec:
-  location: LOCATION
-  clusterRef: {name: CLUSTER}
-  nodeConfig:
-    kubeletConfig:
-== aks-nodeclass
-apiVersion: karpenter.azure.com/v1beta1
-kind: AKSNodeClass
-metadata:
-  name: numa-aligned
-spec:
-  kubelet:
-== gardener
-apiVersion: core.gardener.cloud/v1beta1
-kind: Shoot
-spec:
-  provider:
-    workers:
-    - name: numa-aligned
-      kubernetes:
-        kubelet:
-== talos
-version: v1alpha1
-machine:
-  type: worker
-  kubelet:
-    extraConfig:
-== kops
-apiVersion: kops.k8s.io/v1alpha2
-kind: InstanceGroup
-metadata:
-  name: numa-aligned
-  labels: {kops.k8s.io/cluster: CLUSTER}
-spec:
-  role: Node
-  kubelet:
-== capi
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
-kind: KubeadmConfigTemplate
-metadata:
-  name: numa-aligned
-spec:
-  template:
-    spec:
-      joinConfiguration:
-        patches: {directory: /etc/kubernetes/patches}
-      files:
-      - path: /etc/kubernetes/patches/kubeletconfiguration0+strategic.yaml
-        permissions: "0644"
-        content: |
-== capi-v1beta1
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: KubeadmConfigTemplate
-metadata:
-  name: numa-aligned
-spec:
-  template:
-    spec:
-      joinConfiguration:
-        nodeRegistration:
-          kubeletExtraArgs:
-== butane
-variant: flatcar
-version: 1.1.0
-storage:
-  files:
-  - path: /etc/kubernetes/kubelet.yaml
-    contents:
-      inline: |
-"""
-_HEADS: Final[Mapping[str, str]] = dict(part.split("\n", 1) for part in _TEXT.split("== ")[1:])
-"""Output -> what stands before the settings."""
 _OKE: Final = (
     "URL=http://169.254.169.254/opc/v2/instance/metadata/oke_init_script\n"
     'curl --fail -H "Authorization: Bearer Oracle" -L0 $URL | base64 --decode >/var/run/oke-init.sh\n'
@@ -354,11 +236,11 @@ _OKE: Final = (
 _K3S: Final = _by_flags("kubelet-arg:", "- {name}={text}")
 
 WRITERS: Final[Mapping[str, Written]] = {
-    "kubeadm": _fields(_HEADS["kubeadm"]),
-    "kubeletconfig": _fields(_HEADS["kubeletconfig"], 4),
+    "kubeadm": _fields(HEADS["kubeadm"]),
+    "kubeletconfig": _fields(HEADS["kubeletconfig"], 4),
     "performanceprofile": _performance_profile,
     "nodeadm": _fields(_NODE_CONFIG, 6),
-    "eksctl": _fields(_HEADS["eksctl"], 4),
+    "eksctl": _fields(HEADS["eksctl"], 4),
     "karpenter": _karpenter("AL2023", "al2023", _node_config),
     "karpenter-bottlerocket": _karpenter(
         "Bottlerocket", "bottlerocket", lambda suggestion: _toml(suggestion, but=tuple(KARPENTER.names))
@@ -366,18 +248,18 @@ WRITERS: Final[Mapping[str, Written]] = {
     "bottlerocket": _reasoned(lambda suggestion, _: _toml(suggestion)),
     "eks-bootstrap": _by_script("/etc/eks/bootstrap.sh CLUSTER --kubelet-extra-args '{flags}'"),
     "gke": _by_names("gke", "kubeletConfig:", 2),
-    "gke-configconnector": _by_names("gke-configconnector", _HEADS["gke-configconnector"], 6),
+    "gke-configconnector": _by_names("gke-configconnector", HEADS["gke-configconnector"], 6),
     "aks": lambda suggestion, _: json.dumps(_nested(suggestion, FORMATS["aks"].names), indent=2).splitlines(),
-    "aks-nodeclass": _by_names("aks-nodeclass", _HEADS["aks-nodeclass"], 4),
-    "gardener": _by_names("gardener", _HEADS["gardener"], 10),
+    "aks-nodeclass": _by_names("aks-nodeclass", HEADS["aks-nodeclass"], 4),
+    "gardener": _by_names("gardener", HEADS["gardener"], 10),
     "k3s": _K3S,
     "rke2": _K3S,
-    "talos": _fields(_HEADS["talos"], 6),
-    "kops": _by_names("kops", _HEADS["kops"], 4),
-    "capi": _fields(_HEADS["capi"], 10, above=HEADER),
-    "capi-v1beta1": _by_flags(_HEADS["capi-v1beta1"], "            {name}: {quoted}"),
+    "talos": _fields(HEADS["talos"], 6),
+    "kops": _by_names("kops", HEADS["kops"], 4),
+    "capi": _fields(HEADS["capi"], 10, above=HEADER),
+    "capi-v1beta1": _by_flags(HEADS["capi-v1beta1"], "            {name}: {quoted}"),
     "kubespray": _kubespray,
-    "butane": _fields(_HEADS["butane"], 8, above=HEADER),
+    "butane": _fields(HEADS["butane"], 8, above=HEADER),
     "oke": _by_script(_OKE),
 }
 """Output of `config suggest` -> its writer."""

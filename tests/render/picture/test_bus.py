@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 from numalign.analysis.closeness import buses
 from numalign.model.hardware import Hardware, PCIFunction
-from numalign.render.picture.machine import GUESSED, draw
+from numalign.render.picture.chips import GUESSED
+from numalign.render.picture.machine import draw
 from numalign.sources.machine.loading import load_machine
 from tests.sources.host import snapshots
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from numalign.model.machine import Device, Machine, NUMANode, Unit
-from numalign.render.picture.machine import KEY, LOOSE, PLAIN, RESOURCE, SEATS, draw
+from numalign.render.picture.chips import LOOSE, PLAIN, RESOURCE
+from numalign.render.picture.machine import draw
+from numalign.render.picture.machine_looks import KEY, SEATS
 from numalign.sources.machine.loading import load_machine
 from tests.sources.host import snapshots
 

@@ -11,8 +11,8 @@ import pytest
 from numalign.errors import InputError
 from numalign.sources.text import places
 from numalign.tasks.lint import lint
+from numalign.tasks.loaded_pods import load_pods
 from numalign.tasks.requests import PodsRequest
-from numalign.tasks.setup import load_pods
 
 COUNT = 40
 POD = """\
