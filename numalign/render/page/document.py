@@ -20,9 +20,6 @@ MIN_WIDTH: Final = 20
 MAX_WIDTH: Final = 1000
 """Columns of a terminal between which its width is taken as told; `COLUMNS` may say anything."""
 
-MIN_RULE: Final = 4
-"""How short the rule under the titles may be beside the names of hidden columns."""
-
 NOTHING: Final = "-"
 """A cell where there is nothing to say."""
 
@@ -266,8 +263,8 @@ def _table(table: Table, width: int | None) -> Iterable[Pieces]:
     left_out = f"hidden: {', '.join(hidden)} (-o wide)" * bool(hidden)
     if width is not None and not table.indent:
         rule = "─" * (sum(wide) + layout.GAP * (len(wide) - 1))
-        if left_out and len(left_out) + MIN_RULE < width:
-            rule, left_out = f"{rule[: -len(left_out) - 1] or rule[:MIN_RULE]} {left_out}", ""
+        if left_out and len(left_out) + MIN_WIDTH < width:
+            rule, left_out = f"{rule[: -len(left_out) - 1] or rule[:MIN_WIDTH]} {left_out}", ""
         yield [(rule, _COLOURS["dim"])]
     above: list[str] = []
     for row, cells in zip(table.rows, texts, strict=True):

@@ -239,11 +239,8 @@ def _flags(tree: Tree, told: Mapping[str, object]) -> Mapping[str, str] | None:
 
 
 def _names(told: Mapping[str, object]) -> dict[str, PodName]:
-    return {
-        uid: PodName(str(pod.get("namespace", "")), str(pod.get("name", "")))
-        for uid, pod in mapping(told, "pods").items()
-        if isinstance(pod, dict)
-    }
+    pods = {uid: pod for uid, pod in mapping(told, "pods").items() if isinstance(pod, dict)}
+    return {uid: PodName(str(pod.get("namespace", "")), str(pod.get("name", ""))) for uid, pod in pods.items()}
 
 
 def _containers(told: Mapping[str, object]) -> dict[str, tuple[str, str]]:
