@@ -33,7 +33,7 @@ SELDOM = {
     "numalign.sources.pods.templates",
 }
 """What few pods, machines or configurations need."""
-MAX_MODULES = 121
+MAX_MODULES = 125
 """Modules of numalign that one admission may import; each costs a tenth of a millisecond or more."""
 POD = str(PODS / "announcement.yaml")
 

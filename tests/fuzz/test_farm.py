@@ -98,5 +98,5 @@ def test_the_farm_sees_a_file_that_changed(tmp_path: Path) -> None:
 def test_the_farm_sees_what_would_steer_a_terminal_or_a_build_server(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lint, "tell", lambda *_: print(line))  # noqa: T201 (that is what is seen)
+    monkeypatch.setattr(lint, "tell_and_show", lambda *_, **__: print(line))  # noqa: T201 (that is what is seen)
     assert run(GOOD, tmp_path / "case").wrong == "a control character or a command on standard output"
