@@ -22,7 +22,7 @@ CODES: Mapping[str, tuple[Level, str | None]] = {
     "kubelet-slow": ("warning", "request fewer aligned resources, or use a machine with fewer NUMA nodes"),
     "cpu-too-few": ("warning", None),  # the message has the numbers; the kubelet has a bug here
     "cpu-handed-out-twice": ("warning", None),  # a kubelet bug; the message says where
-    "cpu-shared-pool-empty": ("warning", "reserve a CPU (--reserved-cpus)"),
+    "cpu-shared-pool-empty": ("warning", "request fewer CPUs, so that the shared pool keeps one"),
     "memory-overdrawn": ("warning", None),  # the kubelet has a bug here; numalign explain shows who holds the memory
     "pod-level-unpinned": ("warning", "set requests and limits in each container, and remove spec.resources"),
     "init-containers-unmarked": ("warning", "add --beside FILE (kubectl get pods -o json)"),

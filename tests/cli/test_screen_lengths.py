@@ -46,13 +46,13 @@ SCREENS = {
     "verify": (("verify", "--node", "{here}/vroot"), 23),
     "schedule": (("schedule", FORWARDER, "--cluster", CLUSTER, "--scheduler", "unaware"), 12),
     "admit --help": (("admit", "--help"), 35),
-    "a wrong file": (("admit", "pods/announcement.yaml", "--machine", "{here}/lscpu.txt"), 3),
+    "a wrong file": (("admit", "pods/announcement.yaml", "--machine", "{here}/lscpu.txt"), 4),
 }
 """Screen -> its command, and how many lines it may have."""
 
 
 def test_all_together_have_as_many_lines_as_the_design() -> None:
-    assert sum(lines for _, lines in SCREENS.values()) <= 290  # 287, and three lines that long paths break
+    assert sum(lines for _, lines in SCREENS.values()) <= 291  # 287, and four lines that long paths break
 
 
 @pytest.mark.parametrize("name", SCREENS)
