@@ -7,7 +7,6 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from numalign.analysis.node.finding import drain_and_delete
-from numalign.analysis.settings import options_on
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
-    from numalign.kubelet.setup import Setup
     from numalign.results.node import PodStatus, StatusResult
 
 MAX_NODE_COLUMNS = 4
@@ -140,14 +138,14 @@ def _room(room: Room, result: StatusResult, resources: Iterable[str]) -> list[Ce
             cells.append("{} of {}".format(*room.devices[name]))
         else:
             cells.append("-")
-    cells.append(largest_text(room, result.setup) if result.exclusive_cpus else "-")
+    cells.append(largest_text(room) if result.exclusive_cpus else "-")
     return cells
 
 
-def largest_text(room: Room, setup: Setup) -> str:
-    """Write the largest aligned pod of a NUMA node: `6 CPUs, 45.8Gi`; or that no core of it is free as a whole."""
+def largest_text(room: Room) -> str:
+    """Write the largest aligned pod of a NUMA node: `6 CPUs, 45.8Gi`."""
     if not room.largest:
-        return "no whole core" if room.cpus and "full-pcpus-only" in options_on(setup.config) else "none"
+        return "none"
     parts = [f"{room.largest} CPU{'s' * (room.largest != 1)}"]
     if "memory" in room.memory:
         parts.append(bytes_text(room.memory["memory"][0]))
