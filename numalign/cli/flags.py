@@ -17,19 +17,11 @@ if TYPE_CHECKING:
 
 
 Command = Callable[..., Any]
-
-
 Decorator = Callable[[Command], Command]
-
-
 PREFIX = "NUMALIGN"
 """Of the variables of the environment that stand for flags."""
-
-
 _IN_ENVIRONMENT = f"{__name__}.any"
 """Where a context keeps whether there are any."""
-
-
 Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 

@@ -10,18 +10,12 @@ from numalign.tasks.requests import PodsRequest, SinceRequest, WhatIfRequest
 
 MAX_JOBS = 256
 """How many processes can be asked for."""
-
-
 MAX_REPLICAS = 100_000
 """How many copies of a pod can be asked for."""
-
-
 NAMES_OF_PODS: tuple[Decorator, ...] = (
     click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
     flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD"),
 )
-
-
 _PODS: tuple[Decorator, ...] = (
     *NAMES_OF_PODS,
     flag(

@@ -61,8 +61,6 @@ def read_first(
 
 DATA: Final = (Field("Data", "data", TEXT), Field("DataChecksum", "dataChecksum", CHECKSUM))
 """What files of 1.37 have behind an older form: their content a second time, as text."""
-
-
 SINCE_DATA: Final = (1, 37)
 """The release that writes it, and from which on it is what counts."""
 

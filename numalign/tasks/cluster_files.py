@@ -14,22 +14,12 @@ from numalign.sources.text.yaml import load_file
 
 HEAD_BYTES = 4096
 """The bytes at a file's beginning that show what it is."""
-
-
 _OBJECT = re.compile(rb'(?m)\A\s*\{|^"?apiVersion')
 """How objects begin; a cluster file is YAML without `apiVersion`, or names itself."""
-
-
 _CLUSTER = re.compile(rb"(?m)^kind: *[\"']?Cluster\b")
-
-
 STATE_MARK = re.compile(rb'"kind"\s*:\s*"' + state_dump.KIND.name.encode() + rb'"')
-
-
 ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How the names of snapshots and must-gathers end."""
-
-
 _MAX_MACHINE_BYTES: Final = 1 << 20
 """No machine file is larger; what is needs no look whether it is one."""
 

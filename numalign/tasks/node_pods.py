@@ -70,8 +70,6 @@ def _kept_by(session: Session, facts: NodeFacts, state: NodeState, pods: Iterabl
 
 LISTS_INIT_CONTAINERS = (1, 36)
 """From this release on plain init containers are in `allocated_pods_state`, marked by nothing (23a)."""
-
-
 LISTS_ACTIVE_PODS = (1, 34)
 """From this release on the PodResources API lists active pods only (docs/rules/podresources.md 7)."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 RUNS: Final = ("unaware", "aware", "instant")
 """The cluster's own scheduler is `aware`; `instant` is the same with exporters that lose no time."""
-
-
 FIELDS_SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
     "policy": ("kubelet", "topologyManagerPolicy"),
     "scope": ("kubelet", "topologyManagerScope"),
@@ -28,18 +26,10 @@ FIELDS_SWEPT: Final[Mapping[str, tuple[str, ...]]] = {
     "period": ("exporter", "period_s"),
 }
 """Setting of a sweep -> where it stands in a cluster file; `kubelet` and `exporter` stand in every group of nodes."""
-
-
 SWEPT: Final = (*FIELDS_SWEPT, "seed")
-
-
 _DECIMALS: Final = (r"\d{1,18}(\.\d+)?", "numbers")
-
-
 _NUMBERS: Final = {"seed": (r"\d{1,18}", "whole numbers"), "resync": _DECIMALS, "period": _DECIMALS}
 """Setting -> how its values are written, and words for that."""
-
-
 MAX_RUNS: Final = 10_000
 """Runs of one sweep."""
 

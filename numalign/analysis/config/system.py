@@ -113,9 +113,5 @@ class System(NamedTuple):
 
 
 ENI: Final = "add --instance-type TYPE or --max-pods N"
-
-
 MACHINE: Final = "add --machine"
-
-
 CGROUPS: Final = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}

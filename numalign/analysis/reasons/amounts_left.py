@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 MANY_UNITS = 10240
 """From how many units on an amount is told in the next larger one."""
-
-
 NO_AMOUNTS = ("node", "nodes", "width", "sockets", "threads", "chosen", "counted", "bound")
 """Numbers of facts that are none of what is asked."""
 

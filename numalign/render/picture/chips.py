@@ -15,15 +15,9 @@ from numalign.render.text.hardware import (
 from numalign.values import NamedTuple
 
 RESOURCE = 'fill="#cfe0f5" stroke="#2f5d9b" stroke-width="1.2"'
-
-
 GUESSED = f'{RESOURCE} stroke-dasharray="4 2"'
 """A kubelet takes it for a device without a node."""
-
-
 LOOSE = 'fill="#fbe3e0" stroke="#b0392b" stroke-width="1.2" stroke-dasharray="4 2"'
-
-
 PLAIN = 'fill="#ffffff" stroke="#777777" stroke-width="0.8" rx="6"'
 
 

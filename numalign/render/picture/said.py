@@ -1,4 +1,4 @@
-"""What the picture of occupants says of each pod in words."""
+"""What the picture of occupants says: verdicts and reasons, the fix between two scenes, what is far."""
 
 from __future__ import annotations
 
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 
 MAX_NAMED = 8
 """How many pods are named that were rejected for one reason, and how many reasons."""
-
-
 MAX_FAR = 12
 """How many lines to far devices are drawn; more would hide the machine."""
-
-
 WIDTH = 800
 """How wide the picture is."""
 

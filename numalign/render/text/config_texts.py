@@ -1,4 +1,4 @@
-"""Why each setting of a suggested configuration is as it is, in a comment."""
+"""What written configurations begin with, system by system, and the settings that go into them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,5 @@ storage:
     contents:
       inline: |
 """
-
-
 HEADS: Final[Mapping[str, str]] = dict(part.split("\n", 1) for part in _TEXT.split("== ")[1:])
 """Output -> what stands before the settings."""

@@ -56,8 +56,6 @@ def _node_class(document: Document) -> Iterator[Found]:
 
 
 _WHOLE_AL2: Final = AL2._replace(whole=frozenset({"kubeReserved", "systemReserved", "evictionHard"}))
-
-
 KARPENTER_FIELDS: Final = frozenset(KARPENTER.names.values())
 
 

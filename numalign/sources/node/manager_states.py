@@ -36,31 +36,15 @@ def _cpus(value: object) -> int:
 
 
 _CPUS: Final = Form(_cpus, format_set, {})
-
-
 _NODES: Final = list_of(integer(0, MAX_ID, "a NUMA node id"), "a list of NUMA node ids")
-
-
 _MASK: Final[Form[int]] = turned(_NODES, from_ids, lambda mask: tuple(ids(mask)))
-
-
 _TEXT: Final = text("a text", empty=True)
-
-
 TEXTS: Final = list_of(_TEXT, "a list of texts")
-
-
 _BYTES: Final = integer(0, 2**64)
-
-
 _HINT: Final = record(
     TopologyHint, field("numaNodes", nullable(_MASK), None, to="numa_affinity"), field("preferred", boolean), whole=True
 )
-
-
 HINTS: Final = map_of(_HINT, kept=True)
-
-
 CPU_STATE: Final = record(
     CPUState,
     field("default", _CPUS),
@@ -69,16 +53,10 @@ CPU_STATE: Final = record(
     field("pods", map_of(_CPUS, kept=True)),
     whole=True,
 )
-
-
 _BLOCK: Final = record(
     Block, field("numaNodes", _MASK, to="mask"), field("type", _TEXT), field("bytes", _BYTES, to="size")
 )
-
-
 _BLOCKS: Final = list_of(_BLOCK, "a list of blocks")
-
-
 _TABLE: Final = record(
     as_dict,
     field("numberOfAssignments", _BYTES, to="count"),
@@ -86,8 +64,6 @@ _TABLE: Final = record(
     field("memory", map_of(record(as_dict, field("free", _BYTES), field("reserved", _BYTES), others=True))),
     others=True,
 )
-
-
 _TABLES: Final = map_of(_TABLE)
 
 

@@ -85,8 +85,6 @@ class Reading:
 
 Numbers = dict[tuple[str, str], int]
 """(namespace, prefix) -> the first number that may be free: no name that was taken becomes free again."""
-
-
 Taken = dict[object, Carrier | None]
 """(namespace, name), or a uid -> who has it; None: a pod on the node."""
 

@@ -6,12 +6,8 @@ from typing import Final
 
 SHARED_VALUES: Final = 20_000
 """How many different values are looked out for among a text's documents."""
-
-
 SHARED_LENGTH: Final = 16
 """Longest list or mapping that is shared."""
-
-
 SHARED_TEXT: Final = 64
 """Longest text that is shared."""
 

@@ -11,8 +11,6 @@ TAGGED: Final[dict[str, tuple[type, ...]]] = {
     "bool": (bool,),
     "null": (type(None),),
 }
-
-
 CONSTANTS: Final[dict[str, object]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -21,14 +19,8 @@ CONSTANTS: Final[dict[str, object]] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -float("inf")),
 }
-
-
 _INTEGER: Final = r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)"
-
-
 _FLOAT: Final = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
-
-
 _ENDS_OF_NUMBERS: Final = frozenset("0123456789abcdefABCDEF._")
 
 
