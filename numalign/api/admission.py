@@ -14,6 +14,7 @@ from numalign.model.pod import Pod
 from numalign.render.json import Data
 from numalign.results.admit import PodResult as _PodResult
 from numalign.results.explain import ExplainedPod as _ExplainedPod
+from numalign.tasks.loaded_pods import Terms
 from numalign.values import NamedTuple
 
 
@@ -22,8 +23,7 @@ class _Question(NamedTuple):
 
     setup: Setup
     pods: tuple[Pod, ...]
-    beside: tuple[Pod, ...]
-    started: bool
+    terms: Terms
 
 
 class PodResult(_PodResult):
@@ -44,8 +44,7 @@ class AdmitResult:
     def __init__(self, question: _Question) -> None:
         from numalign.tasks.admit import admit as run
 
-        setup, pods, beside, started = question
-        self._found = run(setup, pods, beside=beside, started=started)
+        self._found = run(*question)
         self.pods: tuple[PodResult, ...] = tuple(PodResult._make(pod) for pod in self._found.pods)
         """None after one that the kubelet does not survive."""
         self.notices: tuple[Notice, ...] = self._found.notices
@@ -104,7 +103,8 @@ def admit(
         InputError: an argument is wrong.
         StartError: the kubelet would refuse to start.
     """
-    return AdmitResult(_Question(setup_of(machine, config, settings, kubelet), tuple(pods), tuple(beside), started))
+    terms = Terms(tuple(beside), started)
+    return AdmitResult(_Question(setup_of(machine, config, settings, kubelet), tuple(pods), terms))
 
 
 class ExplainedPod(_ExplainedPod):
@@ -140,7 +140,7 @@ def explain(pod: PodResult) -> ExplainedPod:
     if asked is None:
         raise ValueError("only a pod of what `admit` returned can be explained")
     place = next(place for place, one in enumerate(asked.pods) if one.full_name == pod.full_name)
-    past = arrivals((*asked.beside, *asked.pods[:place]), started=asked.started)
+    past = arrivals((*asked.terms.beside, *asked.pods[:place]), started=asked.terms.started)
     told = ExplainedPod._make(explain_one(Situation(asked.setup, past=past), asked.pods[place]))
     told.setup = asked.setup
     return told

@@ -12,6 +12,7 @@ from numalign.render.json import Data
 from numalign.results.compare import CompareResult as _CompareResult
 from numalign.results.lint import LintResult as _LintResult
 from numalign.results.node import ConfigCheckResult as _ConfigCheckResult
+from numalign.tasks.loaded_pods import Terms
 
 
 class CompareResult(_CompareResult):
@@ -54,7 +55,7 @@ def compare(
 
     machines: Sequence[Machine | str] = [machine] if isinstance(machine, Machine | str) else [*machine]
     setups = [setup_of(one, config, settings, kubelet) for one in machines]
-    return CompareResult._make(run(setups, tuple(pods), beside=tuple(beside), started=started, options=tuple(options)))
+    return CompareResult._make(run(setups, tuple(pods), Terms(tuple(beside), started), options=tuple(options)))
 
 
 class LintResult(_LintResult):

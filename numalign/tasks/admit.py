@@ -15,6 +15,7 @@ from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session, admit_in_order, end, odd_from_the_start, open_session
 from numalign.kubelet.admission import admit as admit_one
 from numalign.results.admit import AdmitResult, Gang, Occupant, PodResult, RefusedAlike
+from numalign.tasks.loaded_pods import ALONE, Terms
 from numalign.values import NamedTuple
 from numalign.worlds.pod_result import beside_refused, pod_result
 
@@ -28,15 +29,12 @@ if TYPE_CHECKING:
 def admit(
     setup: Setup,
     pods: Iterable[Pod],
+    terms: Terms = ALONE,
     *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
     fit_check: bool = True,
     reasons: bool = False,
     occupants: bool = False,
     impossible: bool = False,
-    allow_missing: Sequence[str] = (),
-    there: Session | None = None,
     since: SinceRequest | None = None,
     keep: bool = False,
 ) -> AdmitResult:
@@ -47,24 +45,21 @@ def admit(
     Args:
         setup: the machine, the settings, the kubelet.
         pods: in the order in which they come up.
-        beside: pods that are there already, admitted first.
-        started: the containers of an admitted pod start before the next pod comes.
+        terms: what is there before them, and how they come.
         fit_check: judge the node as a whole after the managers.
         reasons: take refusals apart (`AdmitResult.refusals`).
         occupants: list who is on the node in the end (`AdmitResult.occupants`).
         impossible: find out for each refused pod whether an empty node refuses it, too.
-        allow_missing: devices that pods may go without where the machine does not have them.
-        there: the node as it is; None: empty.
         since: what happened to the pods there before the first one comes up.
         keep: return the node as it is in the end (`AdmitResult.session`).
 
     Raises:
         StartError: the kubelet would refuse to start.
     """
-    pods = _without_missing(pods, setup, allow_missing)
+    pods, started = terms.passing_over(pods, setup.machine), terms.started
     groups = _Groups() if reasons else None
     tried: list[PodResult] = []
-    before = node_before(setup, beside=beside, started=started, fit_check=fit_check, there=there, since=since)
+    before = node_before(setup, terms, fit_check=fit_check, since=since)
     session, earlier, notices = before.session, before.beside, [*before.notices]
     for outcome in admit_in_order(session, () if earlier and earlier[-1].fatal else pods, started=started):
         session, failed = _after(outcome, started=started)
@@ -83,7 +78,9 @@ def admit(
         beside=earlier,
         notices=(*notices, *_missing(tried, setup)),
         refusals=tuple(groups.found) if groups is not None else (),
-        occupants=tuple(occupants_of(session, (*beside, *(there.pods if there else ())))) if occupants else (),
+        occupants=tuple(occupants_of(session, (*terms.beside, *(terms.there.pods if terms.there else ()))))
+        if occupants
+        else (),
         session=session if keep else None,
     )
 
@@ -97,42 +94,25 @@ class Before(NamedTuple):
     notices: tuple[Notice, ...]
 
 
-def node_before(
-    setup: Setup,
-    *,
-    beside: Sequence[Pod],
-    started: bool,
-    fit_check: bool,
-    there: Session | None,
-    since: SinceRequest | None,
-) -> Before:
+def node_before(setup: Setup, terms: Terms, *, fit_check: bool, since: SinceRequest | None) -> Before:
     """Start the kubelet, admit the pods that are there, and let happen what happened since; arguments as of `admit`.
 
     Raises:
         StartError: the kubelet would refuse to start.
         InputError: no pod has the name of one that started or ended.
     """
-    session = _opened(setup, there, fit_check=fit_check)
+    session, started = _opened(setup, terms.there, fit_check=fit_check), terms.started
     odd = odd_from_the_start(session)
     earlier: list[PodResult] = []
     notices: list[Notice] = []
-    for outcome in admit_in_order(session, beside, started=started):
+    for outcome in admit_in_order(session, terms.beside, started=started):
         session, failed = _after(outcome, started=started)
         notices += (*outcome.notices, *failed)
         earlier.append(pod_result(outcome))
     uids = {pod.uid for pod in session.pods}
-    session, failed = _since(session, since, [pod for pod in beside if pod.uid not in uids])
+    session, failed = _since(session, since, [pod for pod in terms.beside if pod.uid not in uids])
     absent = (beside_refused(pod.name, pod.reason or pod.stage) for pod in earlier if not pod.admitted)
     return Before(session, tuple(earlier), (*odd, *absent, *notices, *failed))
-
-
-def _without_missing(pods: Iterable[Pod], setup: Setup, allow_missing: Sequence[str]) -> Iterable[Pod]:
-    """Change what comes up where something asks for that; else pods stay as they come, one at a time."""
-    if not allow_missing:
-        return pods
-    from numalign.worlds.missing import passing_over
-
-    return passing_over(pods, setup.machine, allow_missing)
 
 
 def _missing(pods: Sequence[PodResult], setup: Setup) -> Iterator[Notice]:

@@ -11,35 +11,24 @@ from numalign.results.compare import Scene
 from numalign.tasks.admit import admit
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Session
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
     from numalign.results.compare import ComparedRow, CompareResult, UpgradeResult
+    from numalign.tasks.loaded_pods import Terms
 
 
-def before_and_after(
-    result: CompareResult,
-    pods: Sequence[Pod],
-    *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
-    there: Session | None = None,
-    allow_missing: Sequence[str] = (),
-) -> tuple[Scene, ...]:
+def before_and_after(result: CompareResult, pods: Sequence[Pod], terms: Terms) -> tuple[Scene, ...]:
     """Admit the pods under the settings as given, and under the best ones if these are better.
 
     Args:
         result: the comparison of these pods.
-        pods: see `compare`, as for the other arguments.
-        beside: pods that are there already.
-        started: the containers of an admitted pod start before the next pod comes.
-        there: the node as it is, for the first machine.
-        allow_missing: devices that pods may go without.
+        pods: see `compare`, as for the terms.
+        terms: what is there before them, and how they come.
     """
 
     def scene(title: str, row: ComparedRow) -> Scene:
-        on = there if row.setup.machine is result.machines[0].setup.machine else None
-        return _scene(title, row.setup, pods, beside, started=started, there=on, allow_missing=allow_missing)
+        first = row.setup.machine is result.machines[0].setup.machine
+        return _scene(title, row.setup, pods, terms if first else terms._replace(there=None))
 
     present = next(row for row in result.rows if row.present)
     best = _best(result, present)
@@ -49,15 +38,13 @@ def before_and_after(
     return scene("before, as given", present), scene(f"after, the best that was tried{option}", best)
 
 
-def before_and_after_upgrade(
-    result: UpgradeResult, pods: Sequence[Pod], *, beside: Sequence[Pod] = (), started: bool = False
-) -> tuple[Scene, ...]:
+def before_and_after_upgrade(result: UpgradeResult, pods: Sequence[Pod], terms: Terms) -> tuple[Scene, ...]:
     """Admit the pods as the older kubelet of an upgrade, and as the newer one; see `before_and_after`."""
     setup, scenes = result.setup, []
     for when, version in (("before", result.older.version), ("after", result.newer.version)):
         release = kubelet(parse_version(version))
         title = f"{when}, kubelet {version}"
-        scenes.append(_scene(title, setup._replace(kubelet=release), pods, beside, started=started))
+        scenes.append(_scene(title, setup._replace(kubelet=release), pods, terms))
     return tuple(scenes)
 
 
@@ -74,20 +61,8 @@ def _rank(row: ComparedRow) -> tuple[int, bool]:
     return sum(pod.admitted for pod in row.pods), row.aligned is not False
 
 
-def _scene(
-    title: str,
-    setup: Setup,
-    pods: Sequence[Pod],
-    beside: Sequence[Pod],
-    *,
-    started: bool,
-    there: Session | None = None,
-    allow_missing: Sequence[str] = (),
-) -> Scene:
+def _scene(title: str, setup: Setup, pods: Sequence[Pod], terms: Terms) -> Scene:
     try:
-        done = admit(
-            setup, pods, beside=beside, started=started, occupants=True, there=there, allow_missing=allow_missing
-        )
+        return Scene(title, admit(setup, pods, terms, occupants=True))
     except StartError as error:
         return Scene(title, None, error.message)
-    return Scene(title, done)

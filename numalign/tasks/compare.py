@@ -9,11 +9,11 @@ from numalign.analysis.compare.table import Comparison, run, variants
 from numalign.analysis.refusal import refusal
 from numalign.errors import Notice
 from numalign.results.compare import ComparedMachine, ComparedRow, CompareResult
-from numalign.worlds.missing import missing_notices, passing_over
+from numalign.tasks.loaded_pods import ALONE, Terms
+from numalign.worlds.missing import missing_notices
 from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Session
     from numalign.kubelet.demand import PodDemand
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
@@ -22,32 +22,27 @@ if TYPE_CHECKING:
 def compare(
     setups: Sequence[Setup],
     pods: Sequence[Pod],
+    terms: Terms = ALONE,
     *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
     options: Sequence[str] = (),
     reasons: bool = False,
-    there: Session | None = None,
-    allow_missing: Sequence[str] = (),
 ) -> CompareResult:
     """Admit pods, and copies of them until one is refused, under every policy and scope, each from an empty node.
 
     Args:
         setups: a machine and its kubelet's settings each; all but policy, scope and tried options stay.
         pods: in the order in which they come up.
-        beside: pods that are there already, admitted first.
-        started: the containers of an admitted pod start before the next pod comes.
+        terms: what is there before them, for the first setup the node as it is, too, and how they come.
         options: policy options, each tried by itself beside those that are set.
         reasons: take refusals apart (`ComparedRow.refusal`).
-        there: the node as it is, for the first setup; None: empty.
-        allow_missing: devices that pods may go without where a machine does not have them.
     """
     machines: list[ComparedMachine] = []
     notices: list[Notice] = []
     for setup in setups:
-        on = there if setup is setups[0] else None
-        here = passing_over(pods, setup.machine, allow_missing)
-        tried = [run(variant, here, beside, started=started, on=on) for variant in variants(setup, options=options)]
+        on = terms.there if setup is setups[0] else None
+        here, beside = tuple(terms.passing_over(pods, setup.machine)), terms.beside
+        kinds = variants(setup, options=options)
+        tried = [run(variant, here, beside, started=terms.started, on=on) for variant in kinds]
         rows = tuple(compared_row(one, reasons=reasons) for one in tried)
         machines.append(ComparedMachine(setup, rows))
         where = f" on {setup.machine.name}" if len(setups) > 1 else ""

@@ -30,15 +30,15 @@ from numalign.model.resources import CPU, LIMIT, MEMORY
 from numalign.model.words import few_of
 from numalign.results.explain import Closer, ExplainedPod, ExplainResult
 from numalign.tasks.hardware_to_add import with_what_lacks
+from numalign.tasks.loaded_pods import ALONE, LoadedPods, Terms
 from numalign.tasks.setup import load_machine
-from numalign.worlds.missing import missing_notices, passing_over
+from numalign.worlds.missing import missing_notices
 from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
-    from numalign.tasks.loaded_pods import LoadedPods
     from numalign.tasks.requests import WhatIfRequest
 
 
@@ -49,38 +49,33 @@ MAX_PODS_NAMED = 5
 def explain(
     setup: Setup,
     pods: Sequence[Pod],
+    terms: Terms = ALONE,
     *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
     gone: Sequence[Pod] = (),
     elsewhere: Sequence[tuple[str, Setup]] = (),
     details: bool = False,
     all_alternatives: bool = False,
-    there: Session | None = None,
-    allow_missing: Sequence[str] = (),
 ) -> ExplainResult:
     """Admit pods one after another, on an empty node or on one in use, and explain each admission.
 
     Args:
         setup: the machine, the settings, the kubelet.
         pods: in the order in which they come up.
-        beside: pods that are there already, admitted first.
-        started: the containers of an admitted pod start before the next pod comes.
+        terms: what is there before them, and how they come.
         gone: pods that end before the last one comes up.
         elsewhere: (name, setup) pairs of further machines where a refused pod is tried, with the same past.
         details: tell every step of each decision.
         all_alternatives: tell every aligned allocation there is.
-        there: the node as it is; None: empty.
-        allow_missing: devices that pods may go without where the machine does not have them.
 
     Raises:
         StartError: the kubelet would refuse to start.
         CrashError: it would crash, or hang, on the pods that are there.
     """
-    pods = passing_over(pods, setup.machine, allow_missing)
-    situation = Situation(setup, past=arrivals(beside, started=started), there=there, replays=Replays())
+    pods, started = tuple(terms.passing_over(pods, setup.machine)), terms.started
+    past = arrivals(terms.beside, started=started)
+    situation = Situation(setup, past=past, there=terms.there, replays=Replays())
     session = situation.session()
-    notices = [*odd_from_the_start(session), *_absent(beside, session)]
+    notices = [*odd_from_the_start(session), *_absent(terms.beside, session)]
     told: list[ExplainedPod] = []
     for pod in pods:
         if pod is pods[-1]:

@@ -58,22 +58,12 @@ def ask_node(question: NodeQuestion) -> NodeAnswer:
     up = load_pods(asked, here.pods, here.on.setup)
     if up.broken:
         raise up.broken[0]
+    terms = up.terms(asked, here.there)
     if not upgrades:
-        result = compare(
-            [here.on.setup],
-            up.tried,
-            beside=up.beside,
-            started=asked.started,
-            options=question.options,
-            allow_missing=asked.allow_missing,
-            reasons=question.reasons,
-            there=here.there,
-        )
+        result = compare([here.on.setup], up.tried, terms, options=question.options, reasons=question.reasons)
         return NodeAnswer(result, here.on.origin, (*here.on.notices, *up.notices, *result.notices))
-    versions, beside = question.kubelet.version or "", (*here.pods, *up.beside)
-    upgrade = compare_versions(
-        here.on.setup, versions, up.tried, beside=beside, started=asked.started, there=here.there
-    )
+    terms = terms._replace(beside=(*here.pods, *up.beside))
+    upgrade = compare_versions(here.on.setup, question.kubelet.version or "", up.tried, terms)
     notices = (*here.on.notices, *_replayed(here), *up.notices, *upgrade.notices)
     return NodeAnswer(upgrade, here.on.origin, notices)
 

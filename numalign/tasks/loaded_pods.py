@@ -1,4 +1,4 @@
-"""The pods that a command asks about, as read."""
+"""The pods that a command asks about, as read, and on what terms they come up."""
 
 from __future__ import annotations
 
@@ -15,9 +15,36 @@ from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
+    from numalign.kubelet.admission import Session
+    from numalign.model.machine import Machine
     from numalign.sources.pods.manifest import PodSource
     from numalign.sources.text.yaml import Document
     from numalign.tasks.requests import PodsRequest
+
+
+class Terms(NamedTuple):
+    """On what terms pods come up: what is there before them, when containers start, what they may go without."""
+
+    beside: Sequence[Pod] = ()
+    """Pods that are there already, admitted first."""
+    started: bool = False
+    """The containers of an admitted pod start before the next pod comes."""
+    there: Session | None = None
+    """The node as it is; None: empty."""
+    allow_missing: Sequence[str] = ()
+    """Devices that pods may go without where a machine does not have them."""
+
+    def passing_over(self, pods: Iterable[Pod], machine: Machine) -> Iterable[Pod]:
+        """Leave out what pods may go without there; where nothing is, they stay as they come, one at a time."""
+        if not self.allow_missing:
+            return pods
+        from numalign.worlds.missing import passing_over
+
+        return passing_over(pods, machine, self.allow_missing)
+
+
+ALONE = Terms()
+"""On an empty node, with all that is asked for."""
 
 
 class LoadedPods(NamedTuple):
@@ -39,6 +66,10 @@ class LoadedPods(NamedTuple):
     def files(self) -> dict[str, str]:
         """Pod (`namespace/name`) -> the file it stands in."""
         return {one.pod.full_name: one.document.name for one in self.sources}
+
+    def terms(self, asked: PodsRequest, there: Session | None = None) -> Terms:
+        """Say on what terms they come up: what was asked for, on a node as it is."""
+        return Terms(self.beside, asked.started, there, asked.allow_missing)
 
     def places(self, fields: Iterable[Sequence[str]]) -> Iterator[tuple[str | None, list[int]]]:
         """Yield for each of `tried` its file (None: standard input), its line, and the lines of some of its fields.

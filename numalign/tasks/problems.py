@@ -9,10 +9,10 @@ from numalign.analysis.situation import Event, Replays, Situation, arrivals
 from numalign.kubelet.admission import admit_in_order
 from numalign.tasks.admit import node_before, refused_alike
 from numalign.tasks.explain import explain_here, explained_pod
-from numalign.worlds.missing import passing_over
+from numalign.tasks.loaded_pods import ALONE, Terms
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Outcome, Session
+    from numalign.kubelet.admission import Outcome
     from numalign.model.pod import Pod
     from numalign.results.admit import AdmitResult, PodResult
     from numalign.results.explain import ExplainedPod
@@ -25,33 +25,27 @@ MAX_EXPLAINED = 50
 def explain_problems(
     result: AdmitResult,
     pods: Sequence[Pod],
+    terms: Terms = ALONE,
     *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
     fit_check: bool = True,
-    there: Session | None = None,
     since: SinceRequest | None = None,
-    allow_missing: Sequence[str] = (),
 ) -> Mapping[int, ExplainedPod]:
     """Explain pods by their place in a result; those in a row that are refused alike have one explanation.
 
     Args:
         result: what `admit` made of the same.
         pods: as for `admit`, as for the other arguments.
-        beside: pods that are there already.
-        started: the containers of an admitted pod start before the next pod comes.
+        terms: what is there before them, and how they come.
         fit_check: judge the node as a whole after the managers.
-        there: the node as it is.
         since: what happened there before the first pod comes up.
-        allow_missing: devices that pods may go without where the machine does not have them.
     """
     if not any(map(_has_problem, result.pods)):
         return {}
-    asked = passing_over(pods, result.setup.machine, allow_missing)
-    begun = node_before(result.setup, beside=beside, started=started, fit_check=fit_check, there=there, since=since)
-    changed = there is not None or bool(since and (since.started or since.without))
+    asked, started = terms.passing_over(pods, result.setup.machine), terms.started
+    begun = node_before(result.setup, terms, fit_check=fit_check, since=since)
+    changed = terms.there is not None or bool(since and (since.started or since.without))
     situation = Situation(result.setup, fit_check, there=begun.session if changed else None, replays=Replays())
-    past: list[Event] = [] if changed else [*arrivals(beside, started=started)]
+    past: list[Event] = [] if changed else [*arrivals(terms.beside, started=started)]
     found: dict[int, ExplainedPod] = {}
     last: tuple[Outcome, ExplainedPod] | None = None
     left = MAX_EXPLAINED

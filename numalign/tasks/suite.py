@@ -12,7 +12,7 @@ from numalign.results.replay import SuiteCase, SuitePod, SuiteResult
 from numalign.sources.recorded import suite
 from numalign.sources.recorded.suite import Case, Expectation, Settings
 from numalign.tasks.admit import admit
-from numalign.tasks.loaded_pods import LoadedPods, load_pods
+from numalign.tasks.loaded_pods import LoadedPods, Terms, load_pods
 from numalign.tasks.problems import explain_problems
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import load_setup
@@ -49,7 +49,7 @@ def _ran(done: SuiteCase, case: Case, machine: str, settings: Settings) -> Suite
     try:
         on = load_setup(machine, request)
         pods = load_pods(PodsRequest(case.pods, case.beside, case.replicas), on=on.setup)
-        result = admit(on.setup, pods.tried, beside=pods.beside)
+        result = admit(on.setup, pods.tried, Terms(pods.beside))
     except StartError as error:
         return done._replace(problems=tuple(_start_problems(case.expect, error)))
     problems = tuple(_differences(case.expect, result, len(pods.tried)))
@@ -65,7 +65,7 @@ def _start_problems(expect: Expectation, error: StartError) -> Iterator[str]:
 
 def _about(result: AdmitResult, pods: LoadedPods) -> SuitePod | None:
     """Explain the first pod that is rejected or not aligned; None: none is, or it stands in no file."""
-    explained = explain_problems(result, pods.tried, beside=pods.beside)
+    explained = explain_problems(result, pods.tried, Terms(pods.beside))
     number, told = next(iter(explained.items()), (0, None))
     if told is None:
         return None

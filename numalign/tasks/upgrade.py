@@ -27,26 +27,18 @@ if TYPE_CHECKING:
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import Pod
     from numalign.results.admit import ContainerResult, PodResult
+    from numalign.tasks.loaded_pods import Terms
 
 
-def compare_versions(
-    setup: Setup,
-    versions: str,
-    pods: Sequence[Pod],
-    *,
-    beside: Sequence[Pod] = (),
-    started: bool = False,
-    there: Session | None = None,
-) -> UpgradeResult:
+def compare_versions(setup: Setup, versions: str, pods: Sequence[Pod], terms: Terms) -> UpgradeResult:
     """Admit pods as two kubelet versions, and find out which of their differences decides.
 
     Args:
         setup: machine and settings.
         versions: two versions joined by a comma, in any order.
         pods: in the order in which they come up.
-        beside: pods that are there already, admitted first.
-        started: the containers of an admitted pod start before the next pod comes.
-        there: the node as it is, whose kubelet the upgrade restarts; None: as the older version leaves it.
+        terms: what is there before them, and how they come. Both versions begin with an empty node; `there` is the one
+            whose kubelet the upgrade restarts, or None: as the older version leaves it.
 
     Raises:
         InputError: not two versions.
@@ -54,7 +46,8 @@ def compare_versions(
     releases = sorted({parse_version(text) for text in versions.split(",")})
     if len(releases) != 2:
         raise InputError(f"expected two different versions like 1.23,1.24, got {versions!r}", "--kubelet-version")
-    situation = Situation(setup, past=arrivals(beside, started=started))
+    started, there = terms.started, terms.there
+    situation = Situation(setup, past=arrivals(terms.beside, started=started))
     older, newer = (run(situation, pods, kubelet(release), started=started) for release in releases)
     differences = tried_differences(situation, pods, older, newer, started=started)
     return UpgradeResult(

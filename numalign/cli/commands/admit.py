@@ -121,8 +121,7 @@ def command(
         up = load_pods(asked, tuple(pod for pod in here.pods if pod.name not in since.without), on.setup)
         objects, up = _claims(slices, pods, up, on.setup)
         faces = faces_of(VIEW, output)
-        result = _admitted(here, up, pods, since, fit_check=only is None, faces=faces, fail_on=fail_on)
-        explained = _explained(result, here, up, pods, since, fit_check=only is None) if "checks" in faces else {}
+        result, explained = _admitted(here, up, pods, since, fit_check=only is None, faces=faces, fail_on=fail_on)
         result = _with_gangs_and_claims(result, up, pods, slices, objects)
         written: tuple[Notice, ...] = ()
         if kept and result.session and not (result.fatal or up.broken):
@@ -177,6 +176,10 @@ def _with_gangs_and_claims(
     return result
 
 
+def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
+    return node_state.kept_node(state, machine, kubelet, lambda: waiting(state))
+
+
 def _admitted(
     here: Place,
     up: LoadedPods,
@@ -186,40 +189,23 @@ def _admitted(
     fit_check: bool,
     faces: Sequence[str],
     fail_on: FailOn,
-) -> AdmitResult:
-    return admit(
+) -> tuple[AdmitResult, Mapping[int, ExplainedPod]]:
+    """Admit the pods, and explain those that were rejected or are not aligned where build servers are told."""
+    terms = up.terms(pods, here.there)
+    result = admit(
         here.on.setup,
         counted(up.tried, "pods"),
-        beside=up.beside,
-        started=pods.started,
+        terms,
         fit_check=fit_check,
         reasons=any(face in faces for face in ("document", "wide", "picture")),
         occupants="picture" in faces or "wide" in faces,
         impossible=fail_on == "impossible",
-        there=here.there,
-        allow_missing=pods.allow_missing,
         since=since,
         keep=True,
     )
-
-
-def _explained(
-    result: AdmitResult, here: Place, up: LoadedPods, pods: PodsRequest, since: SinceRequest, *, fit_check: bool
-) -> Mapping[int, ExplainedPod]:
-    return problems.explain_problems(
-        result,
-        up.tried,
-        beside=up.beside,
-        started=pods.started,
-        fit_check=fit_check,
-        there=here.there,
-        since=since,
-        allow_missing=pods.allow_missing,
-    )
-
-
-def _kept(state: str, machine: str | None, kubelet: KubeletRequest) -> AbstractContextManager[KeptNode]:
-    return node_state.kept_node(state, machine, kubelet, lambda: waiting(state))
+    if "checks" not in faces:
+        return result, {}
+    return result, problems.explain_problems(result, up.tried, terms, fit_check=fit_check, since=since)
 
 
 def _since(since: SinceRequest, faces: Sequence[str]) -> tuple[str, ...]:

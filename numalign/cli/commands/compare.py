@@ -28,7 +28,7 @@ from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import CompareResult, Scene
 from numalign.tasks.compare import compare
-from numalign.tasks.loaded_pods import LoadedPods, load_pods
+from numalign.tasks.loaded_pods import LoadedPods, Terms, load_pods
 from numalign.tasks.parallel import Engine
 from numalign.tasks.place import find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest
@@ -45,7 +45,6 @@ with late_imports():
 
 if TYPE_CHECKING:
     from numalign.dra.claim_objects import ClaimObjects
-    from numalign.kubelet.admission import Session
 
 NEEDED_ROWS = ("any", "all")
 """Choices of `--need`: how many rows must admit the pods for exit status 0."""
@@ -57,8 +56,7 @@ class Shown(NamedTuple):
     result: CompareResult
     settings: Sequence[LoadedSetup]
     up: LoadedPods
-    pods: PodsRequest
-    there: Session | None
+    terms: Terms
 
     @property
     def origins(self) -> Sequence[str]:
@@ -74,14 +72,7 @@ class Shown(NamedTuple):
 
     def scenes(self) -> Sequence[Scene]:
         """Admit the pods once more, to draw them."""
-        return before_after.before_and_after(
-            self.result,
-            self.up.tried,
-            beside=self.up.beside,
-            started=self.pods.started,
-            there=self.there,
-            allow_missing=self.pods.allow_missing,
-        )
+        return before_after.before_and_after(self.result, self.up.tried, self.terms)
 
 
 VIEW = View[Shown](
@@ -153,20 +144,12 @@ def command(
     request = ClaimsRequest(slices or "", pods.node_name, pods.names, up.claims, up.files)
     if slices is not None:
         objects, up = claimed.load_claims_for(request, up, [on.setup for on in settings])
-    result = compare(
-        [on.setup for on in settings],
-        up.tried,
-        beside=up.beside,
-        started=pods.started,
-        options=options,
-        allow_missing=pods.allow_missing,
-        reasons=faces_of(VIEW, output) != ("data",),
-        there=here.there,
-    )
+    terms, reasons = up.terms(pods, here.there), faces_of(VIEW, output) != ("data",)
+    result = compare([on.setup for on in settings], up.tried, terms, options=options, reasons=reasons)
     if slices is not None:
         up = up._replace(notices=tuple(but_claims(up.notices, slices)))
         result = _with_claims(result, up, objects, request)
-    shown = Shown(result, settings, up, pods, here.there)
+    shown = Shown(result, settings, up, terms)
     tell_and_show(VIEW, shown, output, shown.notices, quiet=quiet)
     enough = need is None or {"any": any, "all": all}[need](one.admit for one in result.rows)
     return report(up.broken, ExitStatus.DONE if enough else ExitStatus.NO)

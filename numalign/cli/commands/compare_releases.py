@@ -11,7 +11,7 @@ from numalign.exit_status import ExitStatus
 from numalign.results.compare import Scene, UpgradeResult
 from numalign.sources.machine.loading import machines_of
 from numalign.tasks.before_after import before_and_after_upgrade
-from numalign.tasks.loaded_pods import LoadedPods, load_pods
+from numalign.tasks.loaded_pods import LoadedPods, Terms, load_pods
 from numalign.tasks.requests import KubeletRequest, PodsRequest
 from numalign.tasks.setup import LoadedSetup, load_setup
 from numalign.tasks.upgrade import compare_versions
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     results: Sequence[UpgradeResult]
     nodes: Sequence[LoadedSetup]
     up: LoadedPods
-    started: bool
+    terms: Terms
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -49,12 +49,8 @@ class Shown(NamedTuple):
 
     def scenes(self) -> Sequence[Scene]:
         """Admit the pods once more, to draw them before and after."""
-        beside, tried = self.up.beside, self.up.tried
-        return [
-            scene
-            for one in self.results
-            for scene in before_and_after_upgrade(one, tried, beside=beside, started=self.started)
-        ]
+        tried, terms = self.up.tried, self.terms
+        return [scene for one in self.results for scene in before_and_after_upgrade(one, tried, terms)]
 
 
 VIEW = View[Shown](
@@ -83,10 +79,8 @@ def compare_releases(
     names = [name for given in machines or (None,) for name in machines_of(given)]
     nodes = [load_setup(name, kubelet._replace(version=None)) for name in names]
     up = load_pods(pods, on=nodes[0].setup)
-    results = [
-        compare_versions(on.setup, kubelet.version or "", up.tried, beside=up.beside, started=pods.started)
-        for on in nodes
-    ]
-    shown = Shown(results, nodes, up, pods.started)
+    terms = up.terms(pods)
+    results = [compare_versions(on.setup, kubelet.version or "", up.tried, terms) for on in nodes]
+    shown = Shown(results, nodes, up, terms)
     tell_and_show(VIEW, shown, output, shown.notices, quiet=quiet)
     return report(up.broken, ExitStatus.NO if any(result.worse for result in results) else ExitStatus.DONE)

@@ -22,7 +22,6 @@ from numalign.cli.stderr import but_claims, report, tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show
 from numalign.errors import Notice, StartError
 from numalign.exit_status import ExitStatus
-from numalign.kubelet.admission import Session
 from numalign.model.pod import Pod
 from numalign.render.page.document import Block, Document
 from numalign.render.text.changes import Advice
@@ -31,7 +30,7 @@ from numalign.results.explain import ExplainResult
 from numalign.results.verdict import FailOn, claims_fail, fails, rail_notices
 from numalign.tasks.explain import as_asked, explain, gone
 from numalign.tasks.loaded_pods import LoadedPods, load_pods
-from numalign.tasks.place import find_place
+from numalign.tasks.place import Place, find_place
 from numalign.tasks.requests import ClaimsRequest, KubeletRequest, PodsRequest, WhatIfRequest
 from numalign.tasks.setup import LoadedSetup, default_policy, load_setup
 from numalign.values import NamedTuple
@@ -134,7 +133,7 @@ def command(
     several = len(given.tried) > 1
     asked = Asked(pods, tuple(machine), kubelet, what_if=what_if, node=node, slices=slices, several=several)
     try:
-        result = _explained(settings, here.there, given, asked, details=details, all_alternatives=alternatives)
+        result = _explained(settings, here, given, asked, details=details, all_alternatives=alternatives)
     except StartError as error:
         error.answered = True
         if not quiet:
@@ -161,7 +160,7 @@ def command(
 
 def _explained(
     settings: Sequence[LoadedSetup],
-    there: Session | None,
+    place: Place,
     given: LoadedPods,
     asked: Asked,
     *,
@@ -176,14 +175,11 @@ def _explained(
     result = explain(
         here.setup,
         up.tried,
-        beside=up.beside,
-        started=asked.pods.started,
-        gone=gone(up, asked.what_if, there.pods if there else ()),
+        up.terms(asked.pods, place.there),
+        gone=gone(up, asked.what_if, place.pods),
         elsewhere=[(name, other.setup) for name, other in zip(asked.machines[1:], others, strict=True)],
         details=details,
         all_alternatives=all_alternatives,
-        there=there,
-        allow_missing=asked.pods.allow_missing,
     )
     told = [one.pod for one in result.pods]
     if len(told) > 1 and any(one.belongs_to for one in given.sources):
