@@ -1,12 +1,12 @@
-"""The forms of the kubelet's checkpoint files: the one a kubelet takes, and that of 1.37, which has its content twice.
+"""The state files of CPU and Memory Manager: their forms, and that of 1.37, which has its content twice.
 
 docs/rules/kubelet-files.md 28b, kubelet-1.37.md 6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Final, Generic, Literal, Protocol, Self, TypeVar
 
 from numalign.kubelet.checkpoint_shape import (
     CHECKSUM,
@@ -22,43 +22,9 @@ from numalign.kubelet.checkpoint_shape import (
 )
 from numalign.values import NamedTuple
 
-_Form = TypeVar("_Form")
-
+Form = Literal["first generation", "current", "with podEntries", "with data"]
 CORRUPT: Final = "checkpoint is corrupted"
 """The kubelet's text for a wrong checksum."""
-
-
-def read_first(
-    text: str,
-    tried: Iterable[tuple[_Form, Shape, str]],
-    unchecked: Container[_Form],
-    *,
-    keys: bool = False,
-) -> tuple[_Form, Record]:
-    """Read a file in the first form that a kubelet takes (28b).
-
-    Args:
-        text: the file.
-        tried: the forms in order, each with its shape and the record's name in complaints.
-        unchecked: forms in which a checksum of 0 is taken for "none", and the content believed.
-        keys: see `read_shape`.
-
-    Raises:
-        CheckpointError: no form fits; the complaint about the last one.
-    """
-    error = CheckpointError(CORRUPT)
-    for form, shape, name in tried:
-        try:
-            data = read_shape(text, shape, name, keys=keys)
-        except CheckpointError as problem:
-            error = problem
-            continue
-        if (data["checksum"] == 0 and form in unchecked) or data["checksum"] == checksum(data, shape):
-            return form, data
-        error = CheckpointError(CORRUPT)
-    raise error
-
-
 DATA: Final = (Field("Data", "data", TEXT), Field("DataChecksum", "dataChecksum", CHECKSUM))
 """What files of 1.37 have behind an older form: their content a second time, as text."""
 SINCE_DATA: Final = (1, 37)
@@ -78,47 +44,138 @@ class Data(NamedTuple):
         return fnv1a(b"(string)" + self.text.encode("utf-8", "surrogatepass"))
 
 
-def read_data(text: str) -> Data | None:
-    """Read `data` of a file of 1.37; None: it has none.
+def read_data(text: str, release: tuple[int, int]) -> Data | None:
+    """Read `data` of a file of 1.37; None: it has none, or a kubelet of that release does not look.
 
     Raises:
         CheckpointError: no JSON, or of another shape.
     """
+    if release < SINCE_DATA:
+        return None
     found = read_shape(text, Shape("state.Checkpoint", "record", fields=DATA))
     return Data(found["data"], found["dataChecksum"]) if found["data"] or found["dataChecksum"] else None
 
 
-def checked_data(text: str) -> Data | None:
-    """Read `data` as a kubelet of 1.37 does, which knows no way back where its checksum is wrong.
+class Content(Protocol):
+    """What a state file says."""
 
-    Raises:
-        CheckpointError: that kubelet does not take the file.
-    """
-    data = read_data(text)
-    if data is not None and data.checksum != data.right:
-        raise CheckpointError(CORRUPT)
-    return data
+    @property
+    def form(self) -> Form:
+        """The form in which it says so."""
+
+    def _replace(self, *, checksum: int) -> Self: ...
 
 
-def data_shape(shape: Shape) -> Shape:
-    """Return the shape of what `data` holds: that of the older form with pods, without its checksum."""
-    return shape._replace(fields=tuple([field for field in shape.fields if field.key != "checksum"]))
+Said = TypeVar("Said", bound=Content)
 
 
-def write_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> str:
-    """Write a record as the kubelet does, with the checksum that it has: in a form, or as 1.37 does `with data`.
+class StateFile(NamedTuple, Generic[Said]):
+    """A file that has had several forms."""
 
-    That is in the form that older kubelets read, and beside it, with pod entries, as text.
-    """
-    if form != "with data":
-        return write(value, shapes[form])
-    older, data = shapes["current"], write(value, data_shape(shapes["with podEntries"]))
-    both = older._replace(fields=(*older.fields, *DATA))
-    return write({**value, "checksum": checksum(value, older), "data": data, "dataChecksum": value["checksum"]}, both)
+    shapes: Mapping[Form, Shape]
+    """Form -> its shape, that of `current` first; `with data` has none of its own."""
+    said: Callable[[Record, Form], Said]
+    """What a record of a form says."""
+    record: Callable[[Said], Record]
+    """The record that says so."""
 
+    def read(
+        self,
+        text: str,
+        release: tuple[int, int],
+        tried: Iterable[tuple[Form, str]],
+        unchecked: Container[Form],
+        *,
+        keys: bool = False,
+    ) -> Said:
+        """Read the file in the first form that a kubelet takes (28b).
 
-def checksum_in(form: str, value: Record, shapes: Mapping[str, Shape]) -> int:
-    """Compute the right checksum of a record in a form; `with data` it is that of the text."""
-    if form != "with data":
-        return checksum(value, shapes[form])
-    return Data(write(value, data_shape(shapes["with podEntries"])), 0).right
+        Args:
+            text: the file.
+            release: the kubelet's; 1.37 knows no way back where the checksum of `data` is wrong.
+            tried: the forms in order, each with the record's name in complaints.
+            unchecked: forms in which a checksum of 0 is taken for "none", and the content believed.
+            keys: see `read_shape`.
+
+        Raises:
+            CheckpointError: that kubelet does not take the file; the complaint about the last form.
+        """
+        data = read_data(text, release)
+        if data is not None:
+            if data.checksum != data.right:
+                raise CheckpointError(CORRUPT)
+            return self._of_data(data)
+        error = CheckpointError(CORRUPT)
+        for form, name in tried:
+            try:
+                found = read_shape(text, self.shapes[form], name, keys=keys)
+            except CheckpointError as problem:
+                error = problem
+                continue
+            if (found["checksum"] == 0 and form in unchecked) or found["checksum"] == checksum(
+                found, self.shapes[form]
+            ):
+                return self.said(found, form)
+            error = CheckpointError(CORRUPT)
+        raise error
+
+    def inspect(self, text: str, release: tuple[int, int] = SINCE_DATA) -> tuple[Said, Mapping[Form, int]]:
+        """Read the file as a tool does: its content, whatever the checksum, and the checksum each fitting form has.
+
+        The form is the one whose checksum is right, else the newest that fits.
+
+        Args:
+            text: the file.
+            release: whose eyes see it: kubelets before 1.37 do not look at `data`.
+
+        Raises:
+            CheckpointError: no form fits; the text is a complaint about the current one.
+        """
+        data = read_data(text, release)
+        if data is not None:
+            return self._of_data(data), {"with data": data.right}
+        sums: dict[Form, int] = {}
+        found: dict[Form, Record] = {}
+        error: CheckpointError | None = None
+        for form, shape in self.shapes.items():
+            try:
+                found[form] = read_shape(text, shape)
+                sums[form] = checksum(found[form], shape)
+            except CheckpointError as problem:
+                error = error or problem
+        if not found:
+            raise error or CheckpointError(CORRUPT)
+        stored = next(iter(found.values()))["checksum"]
+        right = [form for form in found if sums[form] == stored]
+        has_pods = bool(found.get("with podEntries", {}).get("podEntries"))
+        best = right[0] if right else "with podEntries" if has_pods else next(iter(found))
+        return self.said(found[best], best), sums
+
+    def write(self, said: Said) -> str:
+        """Write the file as the kubelet does, with the checksum that the value has.
+
+        1.37 writes the form that older kubelets read, and beside it, with pod entries, the content as text.
+        """
+        record = self.record(said)
+        if said.form != "with data":
+            return write(record, self.shapes[said.form])
+        older, data = self.shapes["current"], write(record, self._inner)
+        both = older._replace(fields=(*older.fields, *DATA))
+        known = {"checksum": checksum(record, older), "data": data, "dataChecksum": record["checksum"]}
+        return write({**record, **known}, both)
+
+    def sealed(self, said: Said) -> Said:
+        """Return the same content with its right checksum; `with data` it is that of the text."""
+        record = self.record(said)
+        if said.form == "with data":
+            return said._replace(checksum=Data(write(record, self._inner), 0).right)
+        return said._replace(checksum=checksum(record, self.shapes[said.form]))
+
+    @property
+    def _inner(self) -> Shape:
+        """The shape of what `data` holds: that of the older form with pods, without its checksum."""
+        shape = self.shapes["with podEntries"]
+        return shape._replace(fields=tuple([field for field in shape.fields if field.key != "checksum"]))
+
+    def _of_data(self, data: Data) -> Said:
+        return self.said({**read_shape(data.text, self._inner), "checksum": data.checksum}, "with data")

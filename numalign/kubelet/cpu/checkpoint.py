@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
-from numalign.kubelet import checkpoint_shape as shapes
-from numalign.kubelet.checkpoint_forms import (
-    CORRUPT,
-    SINCE_DATA,
-    Data,
-    checked_data,
-    checksum_in,
-    data_shape,
-    read_data,
-    read_first,
-    write_in,
-)
+from numalign.kubelet.checkpoint_forms import SINCE_DATA, Form, StateFile
 from numalign.kubelet.checkpoint_shape import CHECKSUM, TEXT, CheckpointError, Field, Record, Shape, Value
 from numalign.kubelet.cpu.manager import CPUManager
 from numalign.kubelet.cpu.state import CPUState, initial_state, validate
@@ -30,8 +19,6 @@ from numalign.values import NamedTuple
 
 FILE: Final = "cpu_manager_state"
 """Its path below the kubelet's root directory."""
-
-Form = Literal["first generation", "current", "with podEntries", "with data"]
 
 _NAME: Final = "state.CPUManagerCheckpoint"
 _OF_CONTAINERS: Final = Shape("map[string]string", "map", TEXT)
@@ -56,9 +43,9 @@ def _shape(entries: Shape, *more: Field) -> Shape:
     )
 
 
-SHAPES: Final[Mapping[str, Shape]] = {
-    "first generation": _shape(_OF_CONTAINERS),
+_SHAPES: Final[Mapping[Form, Shape]] = {
     "current": _shape(_OF_PODS),
+    "first generation": _shape(_OF_CONTAINERS),
     "with podEntries": _shape(_OF_PODS, Field("PodEntries", "podEntries", _POD_ENTRIES, omitted=True, made=True)),
 }
 
@@ -90,17 +77,8 @@ def read_cpu_checkpoint(text: str, release: tuple[int, int], *, pod_entries: boo
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words, without what stands around it.
     """
-    data = checked_data(text) if release >= SINCE_DATA else None
-    if data is not None:
-        return _of_data(data)
-    tried = [(form, SHAPES[form], name) for form, name in _order(release, pod_entries=pod_entries)]
-    form, found = read_first(text, tried, unchecked=("first generation", "current"), keys=release >= (1, 36))
-    return _checkpoint(found, form)
-
-
-def _of_data(data: Data) -> CPUCheckpoint:
-    content = shapes.read_shape(data.text, data_shape(SHAPES["with podEntries"]))
-    return _checkpoint({**content, "checksum": data.checksum}, "with data")
+    tried = _order(release, pod_entries=pod_entries)
+    return _FILE.read(text, release, tried, unchecked=("first generation", "current"), keys=release >= (1, 36))
 
 
 def _order(release: tuple[int, int], *, pod_entries: bool) -> tuple[tuple[Form, str], ...]:
@@ -129,55 +107,6 @@ def _checkpoint(data: Record, form: Form) -> CPUCheckpoint:
     )
 
 
-@lru_cache(maxsize=2)
-def inspect(text: str, release: tuple[int, int] = SINCE_DATA) -> tuple[CPUCheckpoint, Mapping[Form, int]]:
-    """Read the file as a tool does: its content, whatever the checksum, and the checksum each fitting form would have.
-
-    The form is the one whose checksum is right, else the newest that fits.
-
-    Args:
-        text: the file.
-        release: whose eyes see it: kubelets before 1.37 do not look at `data`.
-
-    Raises:
-        CheckpointError: no form fits; the text is a complaint about the current one.
-    """
-    data = read_data(text) if release >= SINCE_DATA else None
-    if data is not None:
-        return _of_data(data), {"with data": data.right}
-    sums: dict[Form, int] = {}
-    found: dict[Form, Record] = {}
-    error: CheckpointError | None = None
-    for form in ("current", "first generation", "with podEntries"):
-        try:
-            found[form] = shapes.read_shape(text, SHAPES[form])
-            sums[form] = checksum(found[form], form)
-        except CheckpointError as problem:
-            error = error or problem
-    if not found:
-        raise error or CheckpointError(CORRUPT)
-    stored = next(iter(found.values()))["checksum"]
-    right = [form for form in found if sums[form] == stored]
-    has_pods = bool(found.get("with podEntries", {}).get("podEntries"))
-    best = right[0] if right else "with podEntries" if has_pods else next(iter(found))
-    return _checkpoint(found[best], best), sums
-
-
-def checksum(data: Record, form: Form) -> int:
-    """Compute the checksum of the file's content in one of its forms (26, 26a)."""
-    return shapes.checksum(data, SHAPES[form])
-
-
-def write(checkpoint: CPUCheckpoint) -> str:
-    """Write the file as the kubelet does, with the checksum that the value has."""
-    return write_in(checkpoint.form, _plain(checkpoint), SHAPES)
-
-
-def sealed(checkpoint: CPUCheckpoint) -> CPUCheckpoint:
-    """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
-
-
 def _plain(checkpoint: CPUCheckpoint) -> dict[str, Value]:
     old = checkpoint.form == "first generation"
     return {
@@ -187,6 +116,11 @@ def _plain(checkpoint: CPUCheckpoint) -> dict[str, Value]:
         "podEntries": {uid: {"cpuSet": cpus} for uid, cpus in checkpoint.pod_entries.items()},
         "checksum": checkpoint.checksum,
     }
+
+
+_FILE: Final = StateFile(_SHAPES, _checkpoint, _plain)
+inspect, write, sealed = lru_cache(maxsize=2)(_FILE.inspect), _FILE.write, _FILE.sealed
+"""As of `StateFile`."""
 
 
 def restore(

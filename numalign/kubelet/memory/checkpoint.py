@@ -7,38 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
-from numalign.kubelet import checkpoint_shape as shapes
-from numalign.kubelet.checkpoint_forms import (
-    SINCE_DATA,
-    Data,
-    checked_data,
-    checksum_in,
-    data_shape,
-    read_data,
-    read_first,
-    write_in,
-)
-from numalign.kubelet.checkpoint_shape import (
-    CHECKSUM,
-    INT,
-    TEXT,
-    UINT64,
-    CheckpointError,
-    Field,
-    Record,
-    Shape,
-    Value,
-)
+from numalign.kubelet.checkpoint_forms import SINCE_DATA, Form, StateFile
+from numalign.kubelet.checkpoint_shape import CHECKSUM, INT, TEXT, UINT64, Field, Record, Shape, Value
 from numalign.kubelet.memory.start import Table
 from numalign.model.quantity import Bytes
 from numalign.values import NamedTuple
 
 FILE: Final = "memory_manager_state"
 """Its path below the kubelet's root directory."""
-
-Form = Literal["current", "with podEntries", "with data"]
 
 _NAME: Final = "state.MemoryManagerCheckpoint"
 _BYTES: Final = Shape("uint64", "number", bounds=UINT64)
@@ -103,7 +81,7 @@ def _shape(*more: Field) -> Shape:
     )
 
 
-SHAPES: Final[Mapping[str, Shape]] = {
+_SHAPES: Final[Mapping[Form, Shape]] = {
     "current": _shape(),
     "with podEntries": _shape(
         Field(
@@ -153,51 +131,11 @@ def read_memory_checkpoint(text: str, release: tuple[int, int], *, pod_entries: 
     Raises:
         CheckpointError: that kubelet does not take the file; the cause in its words.
     """
-    data = checked_data(text) if release >= SINCE_DATA else None
-    if data is not None:
-        return _of_data(data)
     newer = release >= (1, 36)
     with_pods = pod_entries or release >= SINCE_DATA
     tried: list[tuple[Form, str]] = [("with podEntries", _NAME)] if newer and with_pods else []
     tried.append(("current", f"{_NAME}V1" if newer else _NAME))
-    forms = [(form, SHAPES[form], name) for form, name in tried]
-    form, found = read_first(text, forms, unchecked=("current",) if newer else ())
-    return _checkpoint(found, form)
-
-
-def _of_data(data: Data) -> MemoryCheckpoint:
-    content = shapes.read_shape(data.text, data_shape(SHAPES["with podEntries"]))
-    return _checkpoint({**content, "checksum": data.checksum}, "with data")
-
-
-@lru_cache(maxsize=2)
-def inspect(text: str, release: tuple[int, int] = SINCE_DATA) -> tuple[MemoryCheckpoint, Mapping[Form, int]]:
-    """Read the file as a tool does: its content, whatever the checksum, and the checksum each form would have.
-
-    The form is the one whose checksum is right, else the newest that fits. See the CPU Manager's of this name.
-
-    Raises:
-        CheckpointError: no form fits; the text is the kubelet's complaint.
-    """
-    twice = read_data(text) if release >= SINCE_DATA else None
-    if twice is not None:
-        return _of_data(twice), {"with data": twice.right}
-    data = shapes.read_shape(text, SHAPES["current"])
-    sums: dict[Form, int] = {"current": checksum(data, "current")}
-    try:
-        newer = shapes.read_shape(text, SHAPES["with podEntries"])
-    except CheckpointError:
-        return _checkpoint(data, "current"), sums
-    sums["with podEntries"] = checksum(newer, "with podEntries")
-    if data["checksum"] == sums["current"] or not newer["podEntries"]:
-        fits: Form = "with podEntries" if data["checksum"] == sums["with podEntries"] else "current"
-        return _checkpoint(newer, fits), sums
-    return _checkpoint(newer, "with podEntries"), sums
-
-
-def checksum(data: Record, form: Form) -> int:
-    """Compute the checksum of the file's content in one of its forms (26, 26b)."""
-    return shapes.checksum(data, SHAPES[form])
+    return _FILE.read(text, release, tried, unchecked=("current",) if newer else ())
 
 
 def _checkpoint(data: Record, form: Form) -> MemoryCheckpoint:
@@ -237,16 +175,6 @@ def _blocks(data: Iterable[Record] | None) -> tuple[FileBlock, ...]:
     return tuple([FileBlock(tuple(one["numaAffinity"] or ()), one["type"], one["size"]) for one in data or ()])
 
 
-def write(checkpoint: MemoryCheckpoint) -> str:
-    """Write the file as the kubelet does, with the checksum that the value has."""
-    return write_in(checkpoint.form, _plain(checkpoint), SHAPES)
-
-
-def sealed(checkpoint: MemoryCheckpoint) -> MemoryCheckpoint:
-    """Return the same content with its right checksum."""
-    return checkpoint._replace(checksum=checksum_in(checkpoint.form, _plain(checkpoint), SHAPES))
-
-
 def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
     def blocks(given: Iterable[FileBlock]) -> list[dict[str, Value]]:
         return [{"numaAffinity": list(one.nodes), "type": one.type, "size": one.size} for one in given]
@@ -270,3 +198,8 @@ def _plain(checkpoint: MemoryCheckpoint) -> dict[str, Value]:
         "podEntries": {uid: {"memoryBlocks": blocks(given)} for uid, given in checkpoint.pod_entries.items()},
         "checksum": checkpoint.checksum,
     }
+
+
+_FILE: Final = StateFile(_SHAPES, _checkpoint, _plain)
+inspect, write, sealed = lru_cache(maxsize=2)(_FILE.inspect), _FILE.write, _FILE.sealed
+"""As of `StateFile`."""
