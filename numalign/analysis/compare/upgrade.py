@@ -37,7 +37,7 @@ class TriedDifference(NamedTuple):
     """Positions of the pods about which it would."""
 
 
-def run(situation: Situation, tried: Sequence[Pod], kubelet: Kubelet, *, started: bool = False) -> Run:
+def run(situation: Situation, tried: Sequence[Pod], kubelet: Kubelet, *, started: bool) -> Run:
     """Admit pods as one kubelet, which saw everything that happened before."""
     try:
         session = situation._replace(setup=situation.setup._replace(kubelet=kubelet)).session()
@@ -47,7 +47,7 @@ def run(situation: Situation, tried: Sequence[Pod], kubelet: Kubelet, *, started
 
 
 def tried_differences(
-    situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool = False
+    situation: Situation, tried: Sequence[Pod], older: Run, newer: Run, *, started: bool
 ) -> tuple[TriedDifference, ...]:
     """List what lies between two versions; each difference is tried by taking it back alone."""
     version = newer.kubelet.version
@@ -75,8 +75,6 @@ def _otherwise(
     if _parts(node) == _parts(newer.session.node):
         return False, ()
     other = run(situation, tried, taken_back, started=started)
-    if other.session is None:
-        return True, ()
     both = zip_longest(map(decision, other.outcomes), map(decision, newer.outcomes))
     pods = tuple(place for place, (before, after) in enumerate(both) if before != after)
     return bool(pods), pods

@@ -173,5 +173,5 @@ def _reserved_findings(reserved: int, machine: Machine, field: str) -> Iterator[
             f"the kernel isolates {format_set(isolated)}, so the system runs on the others; of these "
             f"{format_set(machine.cpus & ~isolated & ~reserved)} can be exclusive",
         )
-    if machine.cpus and not machine.cpus & ~reserved:
+    if not machine.cpus & ~reserved:
         yield ConfigFinding("nothing-left", field, "every CPU is reserved: no container can have exclusive CPUs")

@@ -1,4 +1,7 @@
-"""The changes of settings that may mend a start, each rule by itself."""
+"""The changes of settings that may mend a start, each rule by itself.
+
+Each is tried, so that one that changes nothing does no harm.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ def _reserved_cpus(setup: Setup) -> Iterator[SettingChange]:
         why = f"this machine's CPUs are {format_set(machine.cpus)}"
     except CPUSetError:
         known, why = 0, 'expected a CPU list like "0-1,64"'
-    if not known or format_set(known) != text:
+    if format_set(known) != text:
         whole = known | split_cores(known, machine) if known else first_core(machine)
         yield SettingChange("reserved_system_cpus", format_set(whole), why)
 
@@ -79,12 +82,10 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
     for field, flag in (("kube_reserved", "--kube-reserved"), ("system_reserved", "--system-reserved")):
         texts = getattr(config, field)
         right = {name: found for name, text in texts.items() if (found := mended(text)) is not None}
-        if right:
-            why = "; ".join(f"{found[0]} is {found[1]}" for found in right.values())
-            yield SettingChange(field, {**texts, **{name: found[0] for name, found in right.items()}}, why)
+        why = "; ".join(f"{found[0]} is {found[1]}" for found in right.values())
+        yield SettingChange(field, {**texts, **{name: found[0] for name, found in right.items()}}, why)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
-        if bad:
-            yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved this way")
+        yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved this way")
     thresholds = config.eviction_hard or {}
     for name, text in thresholds.items():
         if (one := mended(text)) is not None:
@@ -120,13 +121,12 @@ def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     """Take back gates that the kubelet does not survive."""
     given, kubelet = setup.config.feature_gates, setup.kubelet
     bad = bad_gates(kubelet, given)
-    if bad:
-        rest = {}
-        for name, value in given.items():
-            meant = nearest(name, kubelet.gates, 0.95) if name in bad and not gate_of(kubelet, name) else name
-            if meant and (name not in bad or meant not in bad):
-                rest[meant] = value
-        yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
+    rest = {}
+    for name, value in given.items():
+        meant = nearest(name, kubelet.gates, 0.95) if name in bad and not gate_of(kubelet, name) else name
+        if meant and (name not in bad or meant not in bad):
+            rest[meant] = value
+    yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
     for name, off in unmet_gates(kubelet, given).items():
         yield SettingChange("feature_gates", {**given, name: False}, f"{name} needs {', '.join(off)}")
 
@@ -217,7 +217,7 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
     for name in sorted(given):
         yield SettingChange(field, {**given, name: "true"}, f'{name}: allowed: "true" or "false"')
     for first, second in cpu.EXCLUSIVE_PAIRS:
-        if first in given and second in given:
+        if first in given:
             yield SettingChange(field, _without(given, {second}), f"{first} cannot be used with {second}")
     yield from _unfit(field, given, cpu.OPTIONS)
 
@@ -233,7 +233,7 @@ def _memory_manager(setup: Setup) -> Iterator[SettingChange]:
     if config.memory_manager_policy == "Static" and not reservation.nano("memory"):
         thresholds = {**(config.eviction_hard or {}), "memory.available": "100Mi"}
         yield SettingChange("eviction_hard", thresholds, "the Static policy needs reserved memory")
-    if config.reserved_memory and config.memory_manager_policy != "Static":
+    if config.memory_manager_policy != "Static":
         yield SettingChange("reserved_memory", (), "reservedMemory requires memoryManagerPolicy Static")
 
 
@@ -247,24 +247,21 @@ def _capacity(setup: Setup) -> Iterator[SettingChange]:
         if amount.quantity.nano > have[resource].quantity.nano:
             why = f"the machine has less {resource} than is reserved"
             for field in ("system_reserved", "kube_reserved"):
-                texts = getattr(config, field)
-                if resource in texts:
-                    yield SettingChange(field, _without(texts, {resource}), why)
+                yield SettingChange(field, _without(getattr(config, field), {resource}), why)
             for signal, evicted in reserving.EVICTED.items():
                 if evicted == resource:
                     yield SettingChange("eviction_hard", _without(config.eviction_hard or {}, {signal}), why)
 
 
 def _numa_ids(setup: Setup) -> Iterator[SettingChange]:
-    config, machine = setup.config, setup.machine
-    if config.topology_manager_policy != "none" and any(node.id > LAST_NUMA_ID for node in machine.numa_nodes):
+    if any(node.id > LAST_NUMA_ID for node in setup.machine.numa_nodes):
         yield SettingChange(
             "topology_manager_policy", "none", f"other policies crash on NUMA node ids above {LAST_NUMA_ID}"
         )
 
 
 def _cgroup_v1(setup: Setup) -> Iterator[SettingChange]:
-    if setup.machine.cgroup_v1 and setup.config.fail_cgroup_v1 is not False:
+    if setup.machine.cgroup_v1:
         yield SettingChange("fail_cgroup_v1", False, "the machine runs cgroup v1, which later releases drop")
 
 

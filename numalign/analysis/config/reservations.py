@@ -62,18 +62,12 @@ def aks_memory(memory: int, pods: int | None) -> str:
 
 def openshift_memory(gibibytes: int, *, newer: bool) -> str:
     """Work out what the sizing of OpenShift keeps of `free -g`, in GiB rounded half up; `newer`: from 4.21 on (61)."""
-    if not newer:
-        hundredths = kept(gibibytes, QUARTERS)
-    elif gibibytes <= 8:
-        hundredths = 100
-    else:
-        rest = gibibytes - 8
-        hundredths = 100 + (6 * rest if rest <= 120 else 672 + 2 * (rest - 112))
+    hundredths = 100 + kept(gibibytes - 8, QUARTERS[3:]) if newer else kept(gibibytes, QUARTERS)
     return f"{(hundredths + 50) // 100}Gi"
 
 
 def openshift_cpu(cpus: int, *, newer: bool) -> str:
     """Work out the CPUs of that sizing, by its second version; `newer`: at least half a CPU (61)."""
     found = 60 + 12 * (cpus - 1)
-    text = f"{max(found, 500 if newer else 0) / 1000:.2f}"
+    text = f"{max(found / 1000, 0.5 * newer):.2f}"
     return text.rstrip("0").rstrip(".")

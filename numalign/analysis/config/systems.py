@@ -27,8 +27,8 @@ from numalign.analysis.config.system_bases import (
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
+def _same(names: str) -> dict[str, str]:
+    return {name: name for name in names.split()}
 
 
 KUBELET: Final = System("", PLAIN)
@@ -43,7 +43,7 @@ AL2: Final = System("EKS AL2", eks)
 KARPENTER: Final = System(
     "Karpenter",
     PLAIN,
-    _same("maxPods", "podsPerCore", "kubeReserved", "systemReserved", "evictionHard"),
+    _same("maxPods podsPerCore kubeReserved systemReserved evictionHard"),
 )
 """`spec.kubelet` of an EC2NodeClass, but for AL2023."""
 BOTTLEROCKET: Final = System(
@@ -97,7 +97,7 @@ AKS: Final = System(
         "hardEvictionThreshold.nodeFsInodesFree": "evictionHard.nodefs.inodesFree",
     },
 )
-AKS_NODECLASS: Final = System("AKSNodeClass", aks, _same("cpuManagerPolicy", "topologyManagerPolicy"))
+AKS_NODECLASS: Final = System("AKSNodeClass", aks, _same("cpuManagerPolicy topologyManagerPolicy"))
 _OTHER_SIGNALS: Final = ("imagefs.available", "imagefs.inodesFree", "nodefs.available", "nodefs.inodesFree")
 GARDENER: Final = System(
     "Gardener",
@@ -110,7 +110,7 @@ GARDENER: Final = System(
         )
     ),
     {
-        **_same("cpuManagerPolicy", "maxPods", "featureGates"),
+        **_same("cpuManagerPolicy maxPods featureGates"),
         **{f"kubeReserved.{name}": f"kubeReserved.{name}" for name in ("cpu", "memory", "pid")},
         "kubeReserved.ephemeralStorage": "kubeReserved.ephemeral-storage",
         **{f"evictionHard.{own}": f"evictionHard.{name}" for own, name in THRESHOLDS.items()},
@@ -126,15 +126,8 @@ KOPS: Final = System(
     "kops",
     always(Base({"evictionHard": {**EKS_EVICTION, "imagefs.available": "10%", "imagefs.inodesFree": "5%"}})),
     _same(
-        "cpuManagerPolicy",
-        "topologyManagerPolicy",
-        "kubeReserved",
-        "systemReserved",
-        "evictionHard",
-        "featureGates",
-        "maxPods",
-        "kubeReservedCgroup",
-        "systemReservedCgroup",
+        "cpuManagerPolicy topologyManagerPolicy kubeReserved systemReserved evictionHard featureGates maxPods "
+        "kubeReservedCgroup systemReservedCgroup"
     ),
     whole=frozenset({"evictionHard"}),
 )
@@ -182,7 +175,7 @@ def config_of(fields: Fields) -> KubeletConfig:
     return KubeletConfig(**settings)
 
 
-_POLICIES: Final = _same("cpuManagerPolicy", "topologyManagerPolicy")
+_POLICIES: Final = _same("cpuManagerPolicy topologyManagerPolicy")
 FORMATS: Final[Mapping[str, System]] = {
     "kubeadm": KUBEADM,
     "kubeletconfig": OPENSHIFT,

@@ -117,6 +117,16 @@ CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
         "eviction_hard",
         {"memory.available": "100Mi"},
     ),
+    "a sum that is no whole number of bytes": (
+        STATIC
+        | {
+            "kube_reserved": {"memory": "1500m"},
+            "eviction_hard": {"memory.available": "200Mi"},
+            "reserved_memory": (MemoryReservation(0, {"memory": "200Mi"}),),
+        },
+        "memory_manager_policy",
+        "None",
+    ),
     "more memory than there is": (
         {"kube_reserved": {"memory": "1Ti", "cpu": "1"}},
         "kube_reserved",
@@ -292,6 +302,26 @@ def test_half_a_core_is_put_down_to_the_setting_it_comes_from(field: str) -> Non
     (finding,) = report(Setup(TWO, KubeletConfig(**settings), "kubelet")).findings
 
     assert (finding.code, finding.field) == ("split-cores", field.replace("_r", "R"))
+
+
+@pytest.mark.parametrize(
+    ("reserved", "fix"),
+    [
+        ("0", "the other threads, CPU 8; fix: reserve whole cores, 0,8"),
+        ("0,9", "the other threads, CPUs 1,8; fix: reserve whole cores, 0-1,8-9"),
+    ],
+)
+def test_the_other_threads_of_split_cores_are_named(reserved: str, fix: str) -> None:
+    config = KubeletConfig(cpu_manager_policy="static", reserved_system_cpus=reserved)
+    (finding,) = report(Setup(TWO, config, "kubelet")).findings
+    assert finding.message.endswith(fix)
+
+
+def test_a_list_of_cpus_that_cannot_be_read_becomes_the_first_core() -> None:
+    late = Machine("late", (NUMANode(0, 0b1111 << 4, GI),), cores=(0b11 << 6, 0b11 << 4))
+    (step,) = repair(Setup(late, KubeletConfig(reserved_system_cpus="x"), "kubelet")).steps
+    assert step.change is not None
+    assert step.change.value == "4-5"
 
 
 def test_what_stops_the_kubelet_does_not_hide_the_rest() -> None:

@@ -131,6 +131,8 @@ OPENSHIFT = [
         (1007, 128, "1.58", 25),
         (2015, 224, "2.74", 46),
     ),
+    *((0, 1, "0.5", 1), (16, 84, "1.06", 1), (17, 83, "1.04", 2), (32, 44, "0.58", 2), (33, 43, "0.56", 3)),
+    *((49, 42, "0.55", 3), (50, 9, "0.5", 4), (158, 89, "1.12", 8), (159, 88, "1.1", 9), (209, 18, "0.5", 10)),
 ]
 
 
@@ -141,11 +143,18 @@ def test_the_sizing_of_openshift_from_4_21(gibibytes: int, cpus: int, share: str
     assert (reserved["cpu"], reserved["memory"]) == (share, f"{memory}Gi")
 
 
-@pytest.mark.parametrize(("gibibytes", "memory"), [(3, 1), (8, 2), (16, 3), (64, 5), (128, 9), (512, 17)])
+@pytest.mark.parametrize(
+    ("gibibytes", "memory"), [(1, 0), (2, 1), (3, 1), (8, 2), (15, 3), (16, 3), (31, 4), (64, 5), (128, 9), (512, 17)]
+)
 def test_the_sizing_of_openshift_up_to_4_20(gibibytes: int, memory: int) -> None:
     facts = Facts(8, gibibytes << 30, (1, 33))
     assert openshift(facts, {}, sizing=True).fields["systemReserved"]["memory"] == f"{memory}Gi"
     assert openshift(facts, {}, sizing=None).fields["systemReserved"]["memory"] == "1Gi"
+
+
+@pytest.mark.parametrize(("minor", "cpu"), [(30, "110m"), (31, "0.24"), (33, "0.24"), (34, "0.5")])
+def test_the_cpus_of_that_sizing_by_release(minor: int, cpu: str) -> None:
+    assert openshift(Facts(16, 1 << 36, (1, minor)), {}, sizing=True).fields["systemReserved"]["cpu"] == cpu
 
 
 SUMS: dict[str, tuple[System, int]] = {

@@ -79,6 +79,7 @@ SECTIONS = [
         TWO,
         [(0, "768Mi"), (1, "256Mi")],
     ),
+    ("one byte is a share", settings("1Gi", (1, "1"), (0, "1Mi"), **NOTHING), TWO, [(0, "1073741823"), (1, "1")]),
     (
         "too much before it: an even split",
         settings("1Gi", (1, "2Gi"), (0, "1Mi"), **NOTHING),

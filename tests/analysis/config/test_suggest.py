@@ -93,6 +93,7 @@ def test_ids_that_crash_other_policies() -> None:
     assert found.error == ""
     assert (found.config.topology_manager_policy, found.config.memory_manager_policy) == ("none", "None")
     assert found.config.topology_manager_policy_options is None
+    assert "memory_manager_policy" not in found.reasons
     assert found.reasons["topology_manager_policy"] == "the other policies crash on NUMA node ids outside 0-63"
     assert suggested(machine((0, "0-3"), (63, "4-7"))).topology_manager_policy == "restricted"
 
