@@ -139,7 +139,7 @@ def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> It
     """Try fewer devices, the most first, and the largest amounts of capacity that are left."""
     _, form = form_of(claims[key.claim], key)
     if form.mode == "ExactCount":
-        for number in range(form.number - 1, max(0, form.number - 33), -1):
+        for number in range(form.number - 1, 0, -1):
             text = f"request {number} in {form.name} (now {form.number})"
             yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
     for name, asked in (form.capacity or {}).items():
@@ -169,16 +169,12 @@ def _left(attempt: Attempt, name: str) -> set[int]:
 def _tolerations(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> Iterator[_Idea]:
     """Try to put up with each taint of the node's devices."""
     _, form = form_of(claims[key.claim], key)
-    seen: set[tuple[str, str]] = set()
-    for _, device in attempt.devices():
-        for taint in device.taints:
-            if (taint.key, taint.effect) in seen:
-                continue
-            seen.add((taint.key, taint.effect))
-            toleration = Toleration(taint.key, "Exists", "", taint.effect)
-            changed = form._replace(tolerations=(*form.tolerations, toleration))
-            text = f"tolerate the taint {taint.key}:{taint.effect} in {form.name}"
-            yield _Idea("toleration", text, _with_form(claims, key, changed), attempt)
+    for name, effect in dict.fromkeys(
+        (one.key, one.effect) for _, device in attempt.devices() for one in device.taints
+    ):
+        changed = form._replace(tolerations=(*form.tolerations, Toleration(name, "Exists", effect=effect)))
+        text = f"tolerate the taint {name}:{effect} in {form.name}"
+        yield _Idea("toleration", text, _with_form(claims, key, changed), attempt)
 
 
 def _with_claim(claims: tuple[Claim, ...], key: RequestKey, claim: Claim) -> tuple[Claim, ...]:
@@ -189,12 +185,7 @@ def _with_form(claims: tuple[Claim, ...], key: RequestKey, form: DeviceRequest) 
     """Put another form of a request in."""
     claim = claims[key.claim]
     request = claim.requests[key.request]
-    if request.alternatives:
-        index = max(0, key.alternative)
-        request = request._replace(
-            alternatives=(*request.alternatives[:index], form, *request.alternatives[index + 1 :])
-        )
-    else:
-        request = request._replace(exactly=form)
-    requests = (*claim.requests[: key.request], request, *claim.requests[key.request + 1 :])
+    # What the other alternatives get is nothing, whatever this one is.
+    changed = request._replace(alternatives=(form,)) if request.alternatives else request._replace(exactly=form)
+    requests = (*claim.requests[: key.request], changed, *claim.requests[key.request + 1 :])
     return _with_claim(claims, key, claim._replace(requests=requests))

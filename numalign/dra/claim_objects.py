@@ -57,7 +57,9 @@ class ClaimObjects(NamedTuple):
         claims, templates = dict(self.claims), dict(self.templates)
         for (kind, key), further in self.again.items():
             known = claims if kind == "ResourceClaim" else templates
-            known[key] = min((known[key], *further), key=lambda one: _distance(one.file, file))
+            known[key] = min(
+                (known[key], *further), key=lambda one: (one.file != file, _folder(one.file) != _folder(file))
+            )
         return self._replace(claims=claims, templates=templates, again={})
 
     def over(self, earlier: ClaimObjects) -> ClaimObjects:
@@ -72,5 +74,5 @@ class ClaimObjects(NamedTuple):
         )
 
 
-def _distance(file: str, other: str) -> int:
-    return 0 if file == other else 1 if file.rpartition("/")[0] == other.rpartition("/")[0] else 2
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]

@@ -52,7 +52,7 @@ def covers(written: Written, request: RequestName) -> bool:
 def constraint(written: Written, features: Features) -> Constraint | None:
     """Make a constraint; None for a kind that is not known."""
     if written.match is not None:
-        if features.copy == "experimental" and features.list_constraints:
+        if features.list_constraints:
             return MatchLists(written, written.match, features)
         return Match(written, written.match)
     if written.distinct is not None:

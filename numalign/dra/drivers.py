@@ -138,12 +138,11 @@ def numa_names(device: Device, driver: str) -> dict[str, Attribute]:
     return found
 
 
-def numa_nodes(device: Device, driver: str) -> frozenset[int] | None:
-    """Give the NUMA nodes a device says it is on; None: it says nothing, or -1."""
+def numa_node(device: Device, driver: str) -> int | None:
+    """Give the NUMA node a device says it is on; None: it says nothing, or -1."""
     for attribute in numa_names(device, driver).values():
-        values = attribute.value if attribute.is_list else (attribute.value,)
-        nodes = frozenset(value for value in values if type(value) is int and value >= 0)
-        if nodes:
-            # Of a list the device's own node stands first; the others are near it (D-19).
-            return frozenset({values[0]}) if attribute.is_list else nodes
+        # Of a list the device's own node stands first; the others are near it (D-19).
+        for own in attribute.value[:1] if attribute.is_list else (attribute.value,):
+            if type(own) is int and own >= 0:
+                return own
     return None

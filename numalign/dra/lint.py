@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Literal
 
 from numalign.dra.cel.device import most_cost
@@ -15,7 +16,7 @@ from numalign.dra.cel.errors import CompileError
 from numalign.dra.cel.values import COST_LIMIT
 from numalign.dra.constraints import RequestName, covers, lookup
 from numalign.dra.drivers import DRIVERS, PCIE_ROOT, STANDARD_NUMA, Driver, is_place_name
-from numalign.dra.selection import AllocationError, Candidate, GaveUpError, RequestKey, Selection
+from numalign.dra.selection import AllocationError, Candidate, GaveUpError, Selection
 from numalign.dra.values import Claim, Constraint, DeviceClass, DeviceID, DeviceRequest, Slice
 from numalign.errors import InputError
 from numalign.model.words import nearest
@@ -126,7 +127,7 @@ def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass
     drivers = {
         driver_of_class(form.device_class, classes) for name, form in requests_of(claim) if covers(written, name)
     }
-    known = [DRIVERS[one] for one in drivers if one is not None and one in DRIVERS]
+    known = [driver for one in drivers if (driver := DRIVERS.get(one or "")) is not None]
     if len(known) < len(drivers) or not known:
         return []
     counts: Counter[str | None] = Counter()
@@ -151,7 +152,7 @@ def lint_claim_on(
         selection: a fresh one; once its cost is used up, every device may be meant.
     """
     found: dict[RequestName, list[Candidate]] = {}
-    for number, (name, form) in enumerate(requests_of(claim)):
+    for name, form in requests_of(claim):
         if form.device_class not in classes:
             near = nearest(form.device_class, classes, 0.6)
             yield ClaimFinding(
@@ -162,11 +163,11 @@ def lint_claim_on(
             )
             continue
         class_ = classes[form.device_class]
-        meant = [one for one in _candidates(slices) if _selects(selection, one, RequestKey(0, number), form, class_)]
+        meant = [one for one in _candidates(slices) if _selects(selection, one, name, form, class_)]
         found[name] = meant
         if not meant:
             of_class = sum(
-                _selects(selection, one, RequestKey(1, number), DeviceRequest("", ""), class_)
+                _selects(selection, one, form.device_class, DeviceRequest("", ""), class_)
                 for one in _candidates(slices)
             )
             yield ClaimFinding(
@@ -204,12 +205,12 @@ def _candidates(slices: Iterable[Slice]) -> Iterator[Candidate]:
 
 
 def _selects(
-    selection: Selection, candidate: Candidate, key: RequestKey, form: DeviceRequest, class_: DeviceClass
+    selection: Selection, candidate: Candidate, key: Hashable, form: DeviceRequest, class_: DeviceClass
 ) -> bool:
     """Tell whether a request means a device; one that nobody could ask about may be meant."""
-    try:
-        return selection.selects(candidate, key, form, class_, "")
-    except (GaveUpError, InputError):
-        return True
-    except AllocationError:
-        return False
+    with suppress(AllocationError):
+        try:
+            return selection.selects(candidate, key, form, class_, "")
+        except (GaveUpError, InputError):
+            return True
+    return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from numalign.dra.drivers import DRIVERS, PCIE_ROOT, numa_nodes, pci_address
+from numalign.dra.drivers import DRIVERS, PCIE_ROOT, numa_node, pci_address
 from numalign.dra.features import features
 from numalign.dra.machine_cpus import DRIVER as CPU_DRIVER
 from numalign.dra.machine_cpus import CPUs, cpus_of
@@ -44,7 +44,7 @@ class _Found(NamedTuple):
 
     driver: str
     device: Device
-    numa: tuple[int, ...] | None
+    numa: int | None
 
 
 def nodes_of(slices: Sequence[Slice]) -> tuple[str, ...]:
@@ -88,12 +88,11 @@ def _nodes(cpus: CPUs, devices: Sequence[Device], found: Sequence[_Found], left_
     plain: dict[int, int] = {}
     pages: dict[int, dict[str, int]] = {}
     for device in devices:
-        said = _numa_nodes(device, _MEMORY_DRIVER)
+        numa = _numa_node(device, _MEMORY_DRIVER)
         size, page = device.capacity.get("size"), device.attributes.get(f"{_MEMORY_DRIVER}/pageSize")
-        if said is None or len(said) != 1 or size is None or page is None:
+        if numa is None or size is None or page is None:
             left_out.append(f"skipped {device.name} of {_MEMORY_DRIVER}: no NUMA node, size or pages")
             continue
-        [numa] = said
         amount = max(0, value(size.value))
         plain[numa] = plain.get(numa, 0) + amount
         if page.value in _PAGES:
@@ -102,7 +101,7 @@ def _nodes(cpus: CPUs, devices: Sequence[Device], found: Sequence[_Found], left_
     if not plain:
         left_out.append("memory unknown: numalign assumes 64 TiB on each NUMA node, without huge pages")
         plain = dict.fromkeys(cpus.nodes, AMPLE_MEMORY)
-    numbers = {*cpus.nodes, *plain, *(numa for one in found for numa in one.numa or ())}
+    numbers = {*cpus.nodes, *plain, *(one.numa for one in found if one.numa is not None)}
     if len(numbers) > MAX_NODES:
         raise InputError(f"{len(numbers)} NUMA nodes; Linux has at most {MAX_NODES}")
     return tuple(
@@ -115,9 +114,9 @@ def _placed(by_driver: Mapping[str, Sequence[Device]], left_out: list[str]) -> I
     below: dict[str, set[int]] = {}
     for driver, devices in by_driver.items():
         for device in devices:
-            said = _numa_nodes(device, driver)
+            said = _numa_node(device, driver)
             if said is not None:
-                below.setdefault(_text(device, PCIE_ROOT), set()).update(said)
+                below.setdefault(_text(device, PCIE_ROOT), set()).add(said)
     for driver, devices in by_driver.items():
         whole = [device for device in devices if _is_whole(driver, device)]
         if len(whole) < len(devices):
@@ -126,22 +125,22 @@ def _placed(by_driver: Mapping[str, Sequence[Device]], left_out: list[str]) -> I
         lost = by_root = 0
         for device in whole:
             root = _text(device, PCIE_ROOT)
-            said = _numa_nodes(device, driver)
+            said = _numa_node(device, driver)
             if said is None and root and len(below.get(root, ())) == 1:
-                said = frozenset(below[root])
+                [said] = below[root]
                 by_root += 1
             lost += said is None
-            yield _Found(driver, device, tuple(sorted(said)) if said is not None else None)
+            yield _Found(driver, device, said)
         if by_root:
             left_out.append(f"{driver} reports no NUMA node: {by_root} devices are on the NUMA node of their PCIe root")
         if lost:
             left_out.append(f"NUMA node unknown: {lost} devices of {driver}")
 
 
-def _numa_nodes(device: Device, driver: str) -> frozenset[int] | None:
-    said = numa_nodes(device, driver)
-    if said is not None and max(said) > MAX_ID:
-        raise InputError(f"{device.name} of {driver}: {max(said)} is not a NUMA node of Linux")
+def _numa_node(device: Device, driver: str) -> int | None:
+    said = numa_node(device, driver)
+    if said is not None and said > MAX_ID:
+        raise InputError(f"{device.name} of {driver}: {said} is not a NUMA node of Linux")
     return said
 
 
@@ -161,7 +160,7 @@ def _devices(found: Sequence[_Found]) -> dict[str, tuple[PluginDevice, ...]]:
     devices: dict[str, tuple[PluginDevice, ...]] = {}
     for one in found:
         resource = _resource(one.driver, one.device)
-        device = PluginDevice(_id(one.driver, one.device), one.numa)
+        device = PluginDevice(_id(one.driver, one.device), (one.numa,) if one.numa is not None else None)
         taken = {known.id for known in devices.get(resource, ())}
         if device.id in taken:
             device = device._replace(id=one.device.name)
@@ -193,7 +192,7 @@ def _hardware(cpus: CPUs, found: Sequence[_Found]) -> Hardware | None:
     pci = {
         address[1]: PCIFunction(
             address[1],
-            numa_node=one.numa[0] if one.numa else None,
+            numa_node=one.numa,
             names=(name,) if (name := _id(one.driver, one.device)) != address[1] else (),
             root=_text(one.device, PCIE_ROOT) or None,
         )

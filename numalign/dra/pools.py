@@ -61,7 +61,7 @@ def published(slices: Iterable[Slice]) -> Published:
 def pools_of(node: Node, cluster: Published, features: Features) -> tuple[Pool, ...]:
     """Give the pools of a node in the order in which they are tried (D-2, D-4, D-4a)."""
     keys = sorted(cluster.anywhere | cluster.by_node.get(node.name, frozenset()))
-    found = [pool for key in keys if (pool := _pool(cluster.by_pool[key], node, features)) is not None]
+    found = [pool for key in keys if (pool := _pool(key, cluster.by_pool[key], node, features)) is not None]
     if features.binding:
         found.sort(key=_binds)
     return tuple(found)
@@ -72,7 +72,7 @@ def _binds(pool: Pool) -> bool:
     return any(device.binding_conditions for slice_ in pool.slices for device in slice_.devices)
 
 
-def _pool(slices: Sequence[Slice], node: Node, features: Features) -> Pool | None:
+def _pool(key: tuple[str, str], slices: Sequence[Slice], node: Node, features: Features) -> Pool | None:
     """Judge a pool; None if nothing of it belongs to the node, or a newer generation is on its way."""
     relevant = [one for one in slices if reaches(one, node, partitionable=features.partitionable)]
     if not relevant:
@@ -90,14 +90,8 @@ def _pool(slices: Sequence[Slice], node: Node, features: Features) -> Pool | Non
         else:
             incomplete = len(current) + len(elsewhere) != wanted
     invalid = "" if incomplete and features.release != "1.34" else _invalid(current, elsewhere, features)
-    return Pool(
-        driver=current[0].driver,
-        name=current[0].pool,
-        slices=current,
-        elsewhere=elsewhere,
-        incomplete=incomplete,
-        invalid=invalid,
-    )
+    driver, name = key
+    return Pool(driver=driver, name=name, slices=current, elsewhere=elsewhere, incomplete=incomplete, invalid=invalid)
 
 
 def _invalid(current: tuple[Slice, ...], elsewhere: tuple[Slice, ...], features: Features) -> str:

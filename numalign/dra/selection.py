@@ -5,7 +5,7 @@ Selectors are asked once per device and request (docs/rules/dra.md D-6, D-11).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from numalign.dra.cel.device import DeviceValue, Selector, compile_selector, device_value
@@ -67,15 +67,17 @@ class Selection:
         self._node = node
         self._most_cost = most_cost
         self._features = features
-        self._answers: dict[tuple[DeviceID, RequestKey], bool] = {}
+        self._answers: dict[tuple[DeviceID, Hashable], bool] = {}
         self._values: dict[DeviceID, DeviceValue | EvaluationError] = {}
         self.cost = 0
         """What all selectors have cost so far."""
 
     def selects(
-        self, candidate: Candidate, key: RequestKey, request: DeviceRequest, class_: DeviceClass, claim: str
+        self, candidate: Candidate, key: Hashable, request: DeviceRequest, class_: DeviceClass, claim: str
     ) -> bool:
         """Tell whether the class's and then the request's selectors are all true (D-6, D-20a, D-3a).
+
+        The answer is remembered by `key`, which stands for the request.
 
         Raises:
             AllocationError: a selector does not compile, or fails on this device.

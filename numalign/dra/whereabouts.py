@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from numalign.dra.drivers import PCIE_ROOT, numa_nodes, pci_address
+from numalign.dra.drivers import PCIE_ROOT, numa_node, pci_address
 from numalign.dra.publish.slices import driver_of
 from numalign.dra.values import Device, DeviceID
 from numalign.model.machine import Machine
@@ -28,9 +28,9 @@ def places(devices: Mapping[DeviceID, Device], machine: Machine) -> dict[DeviceI
     plugins = {driver: _numbered(devices, driver, machine) for driver in {identity.driver for identity in devices}}
     found: dict[DeviceID, Place] = {}
     for identity, device in devices.items():
-        said = numa_nodes(device, identity.driver)
+        said = numa_node(device, identity.driver)
         if said is not None:
-            found[identity] = Place(tuple(sorted(said)), "driver")
+            found[identity] = Place((said,), "driver")
             continue
         known = _known(device, buses, roots) or plugins[identity.driver].get(identity.device)
         found[identity] = Place(known, "machine") if known else Place(None, "nobody")

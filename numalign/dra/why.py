@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from numalign.dra.attempt import Attempt
 from numalign.dra.constraints import RequestName, covers, lookup
@@ -72,7 +73,7 @@ def _by_class(attempt: Attempt, form: DeviceRequest, stuck: Rejections) -> dict[
     others = 0
     for pool in attempt.pools():
         for one in candidates(pool) if pool.is_usable else ():
-            if _selects(selection, one, RequestKey(0, 0), bare, attempt.classes):
+            if _selects(selection, one, "", bare, attempt.classes):
                 continue
             gate: Gate = "selector"
             if one.identity in stuck.taken:
@@ -110,7 +111,7 @@ def _meant(attempt: Attempt, claim: Claim, written: Constraint) -> Iterator[Cand
     """Yield the devices of a node that some request under a constraint selects."""
     selection = Selection(attempt.node, attempt.features, MAX_REPORT_COST)
     forms = [
-        (RequestKey(0, number, index), form)
+        ((number, index), form)
         for number, request in enumerate(claim.requests)
         for index, form in enumerate(request.alternatives or ((request.exactly,) if request.exactly else ()))
         if covers(written, RequestName(request.name, form.name if request.alternatives else ""))
@@ -129,26 +130,20 @@ def drivers_by_class(attempt: Attempt, names: Iterable[str]) -> dict[str, frozen
         name: frozenset(
             pool.driver
             for pool in pools
-            if any(
-                _selects(selection, one, RequestKey(0, number), DeviceRequest("", name), attempt.classes)
-                for one in candidates(pool)
-            )
+            if any(_selects(selection, one, name, DeviceRequest("", name), attempt.classes) for one in candidates(pool))
         )
-        for number, name in enumerate(names)
+        for name in names
     }
 
 
 def _selects(
     selection: Selection,
     candidate: Candidate,
-    key: RequestKey,
+    key: Hashable,
     form: DeviceRequest,
     classes: Mapping[str, DeviceClass],
 ) -> bool:
     """Tell whether a request selects a device; one whose selectors fail on it does not."""
-    if form.device_class not in classes:
-        return False
-    try:
-        return selection.selects(candidate, key, form, classes[form.device_class], "")
-    except (AllocationError, InputError):
-        return False
+    with suppress(AllocationError, InputError):
+        return form.device_class in classes and selection.selects(candidate, key, form, classes[form.device_class], "")
+    return False

@@ -9,7 +9,7 @@ from numalign.dra import extended
 from numalign.dra.allocator import MAX_WORK
 from numalign.dra.attempt import Attempt
 from numalign.dra.claim_objects import ClaimObjects
-from numalign.dra.drivers import numa_nodes
+from numalign.dra.drivers import numa_node
 from numalign.dra.pools import matches
 from numalign.dra.result import Outcome
 from numalign.dra.values import Claim, Device, DeviceID, Slice, Taken
@@ -116,12 +116,12 @@ def users(pod: Pod) -> Mapping[str, tuple[tuple[str, str], ...]]:
 def device_got(claim: str, taken: Taken, devices: Mapping[DeviceID, Device]) -> DeviceGot:
     """Describe a device that a claim holds."""
     device = devices.get(taken.device)
-    nodes = numa_nodes(device, taken.device.driver) if device is not None else None
+    node = numa_node(device, taken.device.driver) if device is not None else None
     return DeviceGot(
         claim=claim,
         request=taken.request,
         device=taken.device,
-        numa=tuple(sorted(nodes)) if nodes is not None else None,
+        numa=(node,) if node is not None else None,
         shared=bool(taken.share),
         admin=taken.admin,
         consumed=tuple((name, canonical(amount)) for name, amount in taken.consumed.items()),

@@ -133,6 +133,17 @@ def test_a_taint_may_be_tolerated() -> None:
     assert (one.kind, one.text) == ("toleration", "tolerate the taint old:NoSchedule in r")
 
 
+def test_a_taint_is_tolerated_with_its_effect_alone() -> None:
+    twice = {"taints": [{"key": "old", "effect": effect} for effect in ("NoSchedule", "NoExecute")]}
+    assert [one.kind for one in found([claim("c", request("r", "gpu"))], gpus(1, **twice))] == []
+
+
+def test_a_selector_that_is_none_may_be_dropped() -> None:
+    assert texts([claim("c", request("r", "gpu", selectors=[{"of a later release": {}}]))], gpus()) == [
+        "drop the selector `` of r"
+    ]
+
+
 def test_a_class_of_the_same_driver_or_the_one_that_was_meant() -> None:
     assert texts([claim("c", request("r", "gpus"))], gpus()) == ["request deviceClassName gpu in r (now gpus)"]
     assert texts([claim("c", request("r", "xyzzy"))], gpus()) == []
@@ -158,8 +169,9 @@ SHARED = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}
         ("12Gi", {}, "request 10Gi of m in r (now 12Gi)"),
         ("12Gi", {"g0": "4Gi"}, "request 6Gi of m in r (now 12Gi)"),
         ("12Gi", {"g0": "10Gi"}, None),
+        ("12Gi", {"g0": "10737418239500m"}, "request 500m of m in r (now 12Gi)"),
     ],
-    ids=["what a device has", "what others leave of it", "nothing is left"],
+    ids=["what a device has", "what others leave of it", "nothing is left", "a part of one is left"],
 )
 def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) -> None:
     wanted = [claim("c", request("r", "gpu", capacity={"requests": {"m": asked}}))]

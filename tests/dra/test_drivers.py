@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.dra.drivers import DRIVERS, is_place_name, numa_names, numa_nodes, pci_address
+from numalign.dra.drivers import DRIVERS, is_place_name, numa_names, numa_node, pci_address
 from numalign.dra.values import Attribute, Device
 
 NUMA = "resource.kubernetes.io/numaNode"
@@ -24,29 +24,28 @@ def publishing(**attributes: object) -> Device:
 
 
 NODES = [
-    ("the standard name", "x", {"resource_kubernetes_io__numaNode": 1}, {1}),
-    ("a driver's own name", "dra.net", {"dra_net__numaNode": 2}, {2}),
-    ("a name of another driver that all know", "gpu", {"dra_net__numaNode": 2}, {2}),
+    ("the standard name", "x", {"resource_kubernetes_io__numaNode": 1}, 1),
+    ("a driver's own name", "dra.net", {"dra_net__numaNode": 2}, 2),
+    ("a name of another driver that all know", "gpu", {"dra_net__numaNode": 2}, 2),
     ("a name of another driver that nobody knows", "gpu", {"acme_com__numaNode": 2}, None),
-    ("a bare name is the driver's own", "gpu.amd.com", {"numaNode": 1}, {1}),
-    ("a bare name of any driver", "acme.com", {"numaNodeID": 1}, {1}),
-    ("the short name of NVIDIA's", "gpu.nvidia.com", {"numa": 3}, {3}),
-    ("the first node", "x", {"numaNode": 0}, {0}),
+    ("a bare name is the driver's own", "gpu.amd.com", {"numaNode": 1}, 1),
+    ("a bare name of any driver", "acme.com", {"numaNodeID": 1}, 1),
+    ("the short name of NVIDIA's", "gpu.nvidia.com", {"numa": 3}, 3),
+    ("the first node", "x", {"numaNode": 0}, 0),
     ("no node is no place", "x", {"numaNode": -1}, None),
     ("a text is no place", "x", {"numaNode": "1"}, None),
     ("true is no place", "x", {"numaNode": True}, None),
-    ("the next name says it", "x", {"resource_kubernetes_io__numaNode": -1, "numaNode": 1}, {1}),
-    ("of a list the first is its own", "x", {"resource_kubernetes_io__numaNode": (2, 1)}, {2}),
+    ("the next name says it", "x", {"resource_kubernetes_io__numaNode": -1, "numaNode": 1}, 1),
+    ("of a list the first is its own", "x", {"resource_kubernetes_io__numaNode": (2, 1)}, 2),
+    ("and it alone", "x", {"resource_kubernetes_io__numaNode": (-1, 1)}, None),
     ("another name says nothing", "x", {"socket": 1}, None),
     ("nothing said", "x", {}, None),
 ]
 
 
-@pytest.mark.parametrize(("driver", "said", "nodes"), [row[1:] for row in NODES], ids=[row[0] for row in NODES])
-def test_the_nodes_that_a_device_says(driver: str, said: dict[str, object], nodes: set[int] | None) -> None:
-    found = numa_nodes(publishing(**said), driver)
-
-    assert found == (None if nodes is None else frozenset(nodes))
+@pytest.mark.parametrize(("driver", "said", "node"), [row[1:] for row in NODES], ids=[row[0] for row in NODES])
+def test_the_node_that_a_device_says(driver: str, said: dict[str, object], node: int | None) -> None:
+    assert numa_node(publishing(**said), driver) == node
 
 
 def test_names_are_given_in_full() -> None:

@@ -289,6 +289,11 @@ def test_a_constraint_is_held_against_the_requests_it_covers() -> None:
     )
 
 
+def test_a_request_without_devices_publishes_nothing_that_could_be_told() -> None:
+    said = found_on(of("gpu", MODEL.format("c")), match="acme.com/rack")
+    assert [one.code for one in said] == ["claim-devices"]
+
+
 def test_once_nobody_can_ask_any_more_every_device_may_be_meant() -> None:
     assert found_on(of("gpu", MODEL.format("c")), cost=-1) == []
     assert found_on(of("gpu", "format.named('x') == 1")) == []

@@ -117,6 +117,18 @@ def test_an_odd_number_of_threads_leaves_a_core_of_one() -> None:
     assert [format_set(core) for core in found.cores] == ["0,3", "1", "2,5"]
 
 
+def test_one_group_with_second_threads_is_enough_for_all() -> None:
+    assert counted(group(0, 2, smtEnabled=True), group(1, 2, smtEnabled=False)).cores == (0b0101, 0b1010)
+
+
+@pytest.mark.parametrize("more", [{}, {"smtEnabled": True}], ids=["of one thread", "of two"])
+def test_there_are_at_most_as_many_cpus_as_linux_has(more: dict[str, bool]) -> None:
+    half = MAX_CPU // 4 * 2
+    assert counted(group(0, half, **more), group(1, half, **more)).nodes.keys() == {0, 1}
+    with pytest.raises(InputError, match="more than"):
+        counted(group(0, half, **more), group(1, half + 4, **more))
+
+
 def test_groups_of_one_socket() -> None:
     assert counted(group(0, 1, socketID=7), group(1, 1, socketID=7)).sockets == (Unit(7, 0b11),)
 

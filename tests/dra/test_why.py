@@ -39,6 +39,12 @@ def attempt(*slices: dict[str, Any], held: tuple[str, ...] = ()) -> Attempt:
 TWO_CLAIMS = [claim("a", request("n", "nic")), claim("b", request("m", "nic", 3))]
 
 
+def test_publishers_are_told_by_name_whatever_the_order_of_their_pools() -> None:
+    late = resource_slice(GPU, [{**device("g0", numa=0), "bindingConditions": ["ready"]}])
+    found = said(attempt(late, NICS), claim("c", request("g", "gpu"), request("n", "nic"), match=NUMA))
+    assert [one.driver for one in found.publishers] == [GPU, "nic.example.com"]
+
+
 def said(trying: Attempt, *claims: dict[str, Any]) -> Why:
     read: list[Claim] = [read_claim(one) for one in claims]
     found = why(trying, read, trying.allocate(read))

@@ -15,8 +15,9 @@ from numalign.results.cluster import NodeAnswer, ScheduledPod
 from numalign.scheduler.extender import Extender, Judge
 from numalign.scheduler.node import ClusterNode, Fleet
 from numalign.tasks.schedule import schedule
+from tests import recorded
 from tests.dice import Dice
-from tests.scheduler import drawn, recorded
+from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_answers.jsonl.gz"
 CASES = 120

@@ -46,22 +46,22 @@ STEP_COST: Final = 3
 class Part(NamedTuple):
     """What is known of a part of an expression."""
 
-    cost: float
     size: float = 1
     """The longest its value may be: characters, items; of what has no size, 1."""
     items: Part | None = None
     """What an item, or a field, of it may be; None: nothing is known, or it has none."""
+    cost: float = 0
 
 
-_VALUE: Final = Part(0, VALUE_LENGTH, Part(0, VALUE_LENGTH))
-_NAMES: Final = Part(0, NAMES, Part(0, NAMES, _VALUE))
+_VALUE: Final = Part(VALUE_LENGTH, Part(VALUE_LENGTH))
+_NAMES: Final = Part(NAMES, Part(NAMES, _VALUE))
 _OF_DEVICE: Final[Mapping[str, Part]] = {
-    "driver": Part(0, DRIVER_LENGTH),
-    "allowMultipleAllocations": Part(0),
+    "driver": Part(DRIVER_LENGTH),
+    "allowMultipleAllocations": Part(),
     "attributes": _NAMES,
-    "capacity": Part(0, NAMES, Part(0, NAMES, Part(0))),
+    "capacity": Part(NAMES, Part(NAMES, Part())),
 }
-_UNKNOWN: Final = Part(0, UNBOUND)
+_UNKNOWN: Final = Part(UNBOUND)
 
 
 class Estimate:
@@ -76,13 +76,13 @@ class Estimate:
         """Estimate a part."""
         match node:
             case Constant():
-                return Part(0, len(node.value) if isinstance(node.value, str | bytes) else 1)
+                return Part(len(node.value)) if isinstance(node.value, str | bytes) else Part()
             case Name():
                 return self._names.get(node.name, _UNKNOWN)._replace(cost=1)
             case Select():
                 return self._field(node)
             case Has():
-                return Part(self.of(node.operand).cost)
+                return Part(cost=self.of(node.operand).cost)
             case Index():
                 parts = [self.of(node.operand), self.of(node.key)]
                 found = parts[0].items if parts[0].items is not None and not node.optional else _UNKNOWN
@@ -90,17 +90,17 @@ class Estimate:
             case Call():
                 return self._call(node)
             case Logic():
-                return Part(sum(self.of(one).cost for one in node.operands))
+                return Part(cost=sum(self.of(one).cost for one in node.operands))
             case Choice():
                 condition, yes, no = (self.of(one) for one in (node.condition, node.yes, node.no))
-                return Part(condition.cost + max(yes.cost, no.cost), max(yes.size, no.size))
+                return Part(max(yes.size, no.size), cost=condition.cost + max(yes.cost, no.cost))
             case ListNode():
                 items = [self.of(one) for one in node.items]
-                longest = Part(0, max((one.size for one in items), default=0))
-                return Part(LIST_COST + sum(one.cost for one in items), len(items), longest)
+                longest = Part(max((one.size for one in items), default=0))
+                return Part(len(items), longest, LIST_COST + sum(one.cost for one in items))
             case MapNode():
                 entries = [self.of(one) for pair in node.entries for one in pair]
-                return Part(MAP_COST + sum(one.cost for one in entries), len(node.entries), _UNKNOWN)
+                return Part(len(node.entries), _UNKNOWN, MAP_COST + sum(one.cost for one in entries))
             case Loop():
                 return self._loop(node)
             case Bind():
@@ -110,7 +110,7 @@ class Estimate:
             case OptionalMap():
                 operand = self.of(node.operand)
                 body = self._with({node.name: operand.items or _UNKNOWN}, node.body)
-                return Part(operand.cost + body.cost + 2, UNBOUND)
+                return Part(UNBOUND, cost=operand.cost + body.cost + 2)
 
     def _field(self, node: Select) -> Part:
         operand = self.of(node.operand)
@@ -125,7 +125,7 @@ class Estimate:
         names = dict.fromkeys(node.variables, range_.items or _UNKNOWN)
         each = sum(self._with(names, part).cost for part in (node.condition, node.result) if part is not None)
         each += STEP_COST if node.kind in ("all", "exists", "exists_one") else STEP_COST + LIST_COST
-        return Part(range_.cost + _times(range_.size, each) + 1, range_.size, range_.items)
+        return range_._replace(cost=range_.cost + _times(range_.size, each) + 1)
 
     def _with(self, names: Mapping[str, Part], body: Node) -> Part:
         outer = self._names
@@ -147,7 +147,7 @@ class Estimate:
         elif node.function in ("value", "or", "orValue", "optional.of", "dyn"):
             size = UNBOUND
         spent = sum(part.cost for part in parts)
-        return Part(spent + _own_cost(node.function, [part.size for part in parts]), size)
+        return Part(size, cost=spent + _own_cost(node.function, [part.size for part in parts]))
 
 
 def _own_cost(function: str, sizes: list[float]) -> float:

@@ -97,8 +97,6 @@ def _value(given: Optional) -> object:
 
 
 def _non_zero(value: object) -> Optional:
-    if isinstance(value, Optional | Semver | Quantity):
-        return Optional(True, value)
     return Optional(True, value) if value else NOTHING
 
 

@@ -31,8 +31,7 @@ def _uint(number: int) -> Uint:
 def _divide(one: int, other: int) -> int:
     if not other:
         raise EvaluationError("division by zero")
-    quotient = abs(one) // abs(other)
-    return quotient if (one < 0) == (other < 0) else -quotient
+    return (one - _modulo(one, other)) // other
 
 
 def _modulo(one: int, other: int) -> int:
@@ -47,7 +46,7 @@ def _divide_double(one: float, other: float) -> float:
         return one / other
     if not one or math.isnan(one):
         return math.nan
-    return math.copysign(math.inf, one) * math.copysign(1.0, other)
+    return math.copysign(math.inf, one) * math.copysign(math.inf, other)
 
 
 def _arithmetic(operation: Callable[[Value, Value], Value]) -> tuple[Overload, ...]:

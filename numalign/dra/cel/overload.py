@@ -117,7 +117,7 @@ def resolve(
     if not found:
         given = ", ".join(map(str, arguments))
         raise CompileError(f"found no matching overload for '{function}' applied to '({given})'", position)
-    return tuple(found), kinds[0] if all(kind == kinds[0] for kind in kinds) else DYN
+    return tuple(found), kinds[0] if len(set(kinds)) == 1 else DYN
 
 
 def _bind(params: tuple[Type, ...], arguments: list[Type]) -> Bindings | None:

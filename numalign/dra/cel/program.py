@@ -77,7 +77,7 @@ class Compiler:
 
         def run(frame: Frame) -> Value:
             names = frame.names
-            if name not in names and kind is not None:
+            if name not in names:
                 return kind
             frame.cost += 1
             return names[name]

@@ -49,12 +49,13 @@ def find_all(pattern: str, text: str, limit: int = -1) -> list[Span]:
         steps = program(pattern)
     except RegexError as error:
         raise EvaluationError(f"error parsing regexp: {error}: `{pattern}`") from None
-    position, last = 0, -1
+    position = 0
+    last: int | None = None
     while position <= len(text) and (limit < 0 or len(found) < limit):
         span = _run(steps, text, position, work)
         if span is None:
             break
-        if span[1] > span[0] or span[1] != last:
+        if span != (last, last):
             found.append(span)
         last = span[1]
         position = span[1] if span[1] > span[0] else span[1] + 1
@@ -132,13 +133,13 @@ def _run(steps: tuple[Step, ...], text: str, start: int, work: list[int]) -> Spa
             break
         current = _spread(steps, threads, text, position, work)
         threads = []
-        code = ord(text[position]) if position < len(text) else -1
+        char = text[position : position + 1]
         for at, begun in current:
             step = steps[at]
             if step.kind == "match":
                 found = (begun, position)
                 break
-            if code >= 0 and step.chars.has(code):
+            if char and step.chars.has(ord(char)):
                 threads.append((step.first, begun))
     return found
 

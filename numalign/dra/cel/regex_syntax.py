@@ -42,6 +42,7 @@ class _Flags(NamedTuple):
     swap: bool = False
 
 
+_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 _CONTROLS: Final = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 
 Tree = tuple[object, ...]
@@ -117,11 +118,11 @@ class PatternReader:
                 return part
             low, high = counts
         greedy = self.peek("?") == self.flags.swap
-        if self.at < len(self.text) and (self.text[self.at] in "*+?" or self.counts(look=True)):
+        if self.at < len(self.text) and (self.text[self.at] in "*+?" or self.counts()):
             raise RegexError("invalid nested repetition operator")
         return ("repeat", part, low, high, greedy)
 
-    def counts(self, *, look: bool = False) -> tuple[int, int] | None:
+    def counts(self) -> tuple[int, int] | None:
         """Read `{n}`, `{n,}` or `{n,m}`; anything else is plain text."""
         import re
 
@@ -132,8 +133,7 @@ class PatternReader:
         high = low if not match[2] else int(match[3]) if match[3] else -1
         if low > MAX_REPEAT or high > MAX_REPEAT or -1 < high < low:
             raise RegexError("invalid repeat count")
-        if not look:
-            self.at = match.end()
+        self.at = match.end()
         return low, high
 
     def atom(self) -> Tree | None:
@@ -232,11 +232,7 @@ class PatternReader:
                 digits += char
         else:
             digits = self.char() + self.char()
-        try:
-            code = int(digits, 16) if len(digits) < 9 else LAST_CODE + 1
-        except ValueError:
-            code = LAST_CODE + 1
-        if not digits.isalnum() or code > LAST_CODE:
+        if not digits or not set(digits) <= _HEXADECIMAL or (code := int(digits, 16)) > LAST_CODE:
             raise RegexError("invalid escape sequence")
         return code
 

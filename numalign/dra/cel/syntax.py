@@ -140,6 +140,8 @@ def qualified_name(node: Call) -> str:
     while isinstance(target, Select) and not target.optional:
         parts.append(target.field)
         target = target.operand
-    if target is None:
-        return node.function if node.target is None else ""
-    return ".".join([target.name, *reversed(parts)]) if isinstance(target, Name) else ""
+    if isinstance(target, Name):
+        parts.append(target.name)
+    elif target is not None:
+        return ""
+    return ".".join(reversed(parts))

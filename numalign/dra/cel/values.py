@@ -99,7 +99,7 @@ def type_name(value: object) -> str:
     return _NAMES.get(type(value), type(value).__name__)
 
 
-def equal(one: object, other: object) -> bool:
+def equal(one: object, other: Value) -> bool:
     """Tell whether two values are equal (docs/rules/dra.md D-20a).
 
     Numbers of different types are compared by value, other values of different types are not equal.
@@ -113,9 +113,9 @@ def equal(one: object, other: object) -> bool:
     if kind is Quantity or kind is Semver:
         if kind is not other_kind:
             raise EvaluationError(NO_OVERLOAD)
-        if isinstance(one, Quantity) and isinstance(other, Quantity):
-            return one.nano == other.nano
-        return one == other
+        if isinstance(one, Quantity):
+            return bool(one.nano == other.nano)
+        return bool(one == other)
     if isinstance(one, list):
         if not isinstance(other, list) or len(one) != len(other):
             return False

@@ -87,7 +87,7 @@ def _devices(machine: Machine, driver: Driver, resources: Iterable[str], options
 
 def _with_standard(made: Made) -> Device:
     device = made.device
-    if len(made.numa) != 1 or STANDARD_NUMA in device.attributes:
+    if len(made.numa) != 1:
         return device
     return device._replace(attributes={**device.attributes, STANDARD_NUMA: Attribute("int", made.numa[0])})
 

@@ -30,6 +30,11 @@ SAME = [
     ("for all, too", ["![0, 2].all(x, 1 / x == 1)"]),
     ("a variable hides the one outside it", ["[1].all(x, [2].all(x, x == 2) && x == 1)"]),
     ("a name for a value", ["cel.bind(x, 1 + 1, x * x == 4)"]),
+    ("which hides another only inside", ["[2].all(x, cel.bind(x, 1, x) == 1 && x == 2)"]),
+    (
+        "an optional value goes through fields and keys",
+        ["{'a': {'b': 1}}.?a['b'].value() == 1", "{'a': {'b': 1}}[?'a'].b.value() == 1"],
+    ),
     ("a value that is there", ["optional.of(2).optMap(x, x + 1).value() == 3"]),
     ("one that is not", ["!optional.none().optMap(x, x).hasValue()"]),
     (
@@ -78,6 +83,7 @@ REFUSED = [
     ("a condition that is none", "[1].all(x, x)", "expected type 'bool' but found 'int'"),
     ("a number gone over", "(1).all(x, true)", "cannot be range of a comprehension"),
     ("a method of that name with other arguments", "[1].all(x)", "undeclared reference"),
+    ("a method named as a macro is", "device.driver.bind(x, 1, true)", "undeclared reference to 'x'"),
     ("has() of an optional field", "has(device.?attributes)", "invalid argument to has"),
 ]
 

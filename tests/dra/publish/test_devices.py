@@ -128,6 +128,7 @@ def test_a_network_card(
 def test_a_long_name_is_cut() -> None:
     [(name, _, _)] = published("dra.net", "vendor/net", "x" * 59 + "-" + "y" * 9)
     assert name == "x" * 59
+    assert published("dra.net", "vendor/net", "x" * 70)[0][0] == "x" * 60
 
 
 def test_a_device_without_a_node_says_none() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from numalign.dra.drivers import DRIVERS, numa_nodes
+from numalign.dra.drivers import DRIVERS, numa_node
 from numalign.dra.publish.cpus import Share, devices
 from numalign.dra.publish.slices import DEVICES_A_SLICE, Options, driver_of, publish, usual_drivers
 from numalign.dra.reading import read_class, read_slice
@@ -62,7 +62,7 @@ def test_every_name_of_a_driver_is_published_by_it() -> None:
     for slice_ in publish(HGX, {"dra.cpu": (), "dra.memory": (), "dra.net": ("mellanox.com/ib",)}, Options()).slices:
         for device in slice_.devices:
             assert set(DRIVERS[slice_.driver].numa) <= device.attributes.keys()
-            assert numa_nodes(device, slice_.driver) is not None
+            assert numa_node(device, slice_.driver) is not None
 
 
 SHARES = [

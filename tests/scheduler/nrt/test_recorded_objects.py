@@ -17,8 +17,9 @@ from numalign.scheduler.nrt.findings import findings
 from numalign.scheduler.nrt.machine import Assumed, machine_of, without_added
 from numalign.scheduler.nrt.occupied import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology, manifest
+from tests import recorded
 from tests.dice import Dice
-from tests.scheduler import drawn, recorded
+from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_objects.jsonl.gz"
 CASES = 120

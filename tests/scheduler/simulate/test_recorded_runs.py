@@ -14,8 +14,9 @@ from numalign.scheduler.node import Fleet
 from numalign.scheduler.simulate.engine import simulate
 from numalign.scheduler.simulate.generator import Arrivals, PodShape, generate
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
+from tests import recorded
 from tests.dice import Dice
-from tests.scheduler import drawn, recorded
+from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_runs.jsonl.gz"
 RUNS = 80
