@@ -136,9 +136,9 @@ def _bundled(situation: Situation) -> Iterator[tuple[str, Situation]]:
         return
     from numalign.sources.machine import bundled
 
-    machines = [(name, load_machine(name).machine) for name in bundled.names() if name != setup.machine.name]
-    for name, machine in sorted(machines, key=lambda one: one[1].cpus.bit_count()):
-        yield name, situation._replace(setup=setup._replace(machine=machine))
+    for name in bundled.SMALLEST_FIRST:
+        if name != setup.machine.name:
+            yield name, situation._replace(setup=setup._replace(machine=load_machine(name).machine))
 
 
 def _absent(beside: Iterable[Pod], session: Session) -> Iterator[Notice]:

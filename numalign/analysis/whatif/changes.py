@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from numalign.analysis.alignment import verdict_of
+from numalign.analysis.alignment import alignments, verdict_of
 from numalign.analysis.settings import POLICY, apply
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut, covers
@@ -29,6 +29,7 @@ from numalign.analysis.whatif.search import (
 )
 from numalign.analysis.whatif.shrink import shared, shrunk, with_one_to_share
 from numalign.analysis.whatif.tries import Tries, sound
+from numalign.kubelet.admission import Outcome
 from numalign.model.quantity import NANO
 from numalign.model.resources import LIMIT, is_memory
 
@@ -75,7 +76,7 @@ def changes(
         # Where there is a choice, nobody needs to hear that a resource could be left out.
         found, spare = whole, [change for change in found if not all(change.amounts.values())]
     base, then = starts[0]
-    if all(change.cuts or _incomplete(change) for change in found):
+    if all(change.cuts or _incomplete(change) for change in found) and not _floats(then.outcome):
         elsewhere = islice(altered_machine(then, altered), 1), islice(known_machines(then, known), MAX_BUNDLED)
         found += filter(None, [_with(tries, base, change) for each in elsewhere for change in each])
     nearest = _nearest(tries, found, [])
@@ -184,6 +185,11 @@ def _order(change: WayOut) -> tuple[bool | float, ...]:
     kept = (not change.keeps_devices, change.leaves_out)
     settings = (bool(change.flags), change.cost)
     return (change.needs_newcomers, _incomplete(change), elsewhere, here, *kept, change.long, *settings)
+
+
+def _floats(outcome: Outcome) -> bool:
+    """Tell whether a container of an admitted pod has no CPUs of its own: on other machines it has none either."""
+    return outcome.admit and any(judged.cpus_float for _, judged in alignments(outcome))
 
 
 def _incomplete(change: WayOut) -> bool:

@@ -15,6 +15,16 @@ from numalign.model.path import shown
 UNDESCRIBED = ("gaudi3", "ampereone", "a3mega", "a3ultra", "m8i", "c8a", "mi325x", "g7e", "nd96isrh200")
 """Machines that people ask for and nobody has described exactly, without signs between."""
 
+_BY_SIZE = """
+figure-1 laptop-hybrid edge-1s gh200 dgx-1 hgx-h100-snc4 nd96asr-a100-v4 nd96isr-h100-v5 nd96isr-mi300x-v5 p4d.24xlarge
+power9-2s-sparse-ids xeon-2s-cxl xeon-2s-snc2 gb200 gb300 p6e-gb200.36xlarge c7a.metal-48xl hgx-h100-snc2
+m7i.metal-48xl p5.48xlarge p5e.48xlarge p5en.48xlarge p6-b200.48xlarge p6-b300.48xlarge a3-highgpu-8g xe9680-snc4
+xeon-max-flat a4-highgpu-8g bm.gpu.h100.8 dgx-h100 hgx-b200 hgx-b200-snc2 hgx-h100 xe9680 xeon-2s-snc4 xeon-4s
+bm.gpu.a100-v2.8 dgx-a100 epyc-2s-nps1 epyc-2s-nps4 hgx-b300 xeon-8s epyc-2s-l3-as-numa granite-rapids-snc3 mi355x
+"""
+SMALLEST_FIRST = tuple(_BY_SIZE.split())
+"""The names by the number of CPUs, so that who looks for the smallest machine need not read them all."""
+
 
 def names() -> tuple[str, ...]:
     """List the names, sorted."""

@@ -77,7 +77,7 @@ def load_machine(spec: str, beside: Sequence[str] = ()) -> LoadedMachine:
 
 @cache
 def _load_bundled(name: str) -> LoadedMachine:
-    """Read a machine that comes with numalign, once: `explain` tries them all for each refused pod."""
+    """Read a machine that comes with numalign, once: `explain` tries many for each refused pod."""
     return _load_file(bundled.path(name), "bundled")
 
 

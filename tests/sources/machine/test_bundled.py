@@ -127,3 +127,10 @@ def test_gpus_and_their_ports_talk_below_one_switch(name: str) -> None:
     assert len(found) in (4, 8)
     assert all(found.values()), found
     assert {gpu: found[gpu] for gpu in ports} == ports
+
+
+def test_the_names_by_size_are_those_of_all_machines() -> None:
+    def size(name: str) -> tuple[int, str]:
+        return load_machine(name).machine.cpus.bit_count(), name
+
+    assert list(bundled.SMALLEST_FIRST) == sorted(bundled.names(), key=size)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from numalign.errors import InputError
 from numalign.model.document import anything
-from numalign.sources.text import json, yaml_events
+from numalign.sources.text import json, late_patterns, yaml_events
 from numalign.sources.text import yaml as loader
 from numalign.sources.text.yaml import iter_documents, load_documents, load_file, read_one
 from tests.dice import draws
@@ -120,6 +122,19 @@ def test_merge_keys_fill_in_what_is_not_there() -> None:
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str | bytes, message: str) -> None:
     assert refusal(text) == message
+
+
+def test_text_is_what_yaml_says_is_printable() -> None:
+    printable = re.compile("[\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+    signs = map(chr, range(sys.maxunicode + 1))
+    assert not [one for one in signs if (printable.match(one) is None) != bool(yaml_events._NOT_TEXT.match(one))]
+
+
+def test_late_patterns_are_patterns_and_all_others_are_as_ever() -> None:
+    with late_patterns():
+        late = re.compile("(a)B", re.I)
+    assert late.sub(r"\1", "ab AB") == "a A"
+    assert isinstance(re.compile("a"), re.Pattern)
 
 
 @pytest.mark.parametrize("text", ["a: 1\nb: {x: 1,\n  x: 2}\na: 3", '{"a": 1,\n"b": {"x": 1,\n"x": 2},\n"a": 3}'])
