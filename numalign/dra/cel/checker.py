@@ -8,30 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from numalign.dra.cel import syntax
 from numalign.dra.cel.errors import CompileError, UnsupportedError
 from numalign.dra.cel.functions import FUNCTIONS, METHODS, UNSUPPORTED
 from numalign.dra.cel.library_standard import TYPES
 from numalign.dra.cel.overload import Overload, resolve
 from numalign.dra.cel.regex import program
 from numalign.dra.cel.regex_syntax import RegexError
-from numalign.dra.cel.syntax import (
-    MAX_NESTING,
-    Bind,
-    Call,
-    Choice,
-    Constant,
-    Has,
-    Index,
-    ListNode,
-    Logic,
-    Loop,
-    MapNode,
-    Name,
-    Node,
-    OptionalMap,
-    Select,
-    qualified_name,
-)
 from numalign.dra.cel.types import (
     BOOL,
     BYTES,
@@ -92,58 +75,58 @@ class Checker:
         self._mixed = False
         """Whether a list may have items of several types: only what `format` writes."""
 
-    def check(self, node: Node) -> Type:
+    def check(self, node: syntax.Node) -> Type:
         """Give the type of a node.
 
         Raises:
             CompileError: nothing that this node may be given makes it work.
         """
         self.depth += 1
-        if self.depth > 2 * MAX_NESTING:
-            raise UnsupportedError(f"nested deeper than {2 * MAX_NESTING} levels", node.position)
+        if self.depth > 2 * syntax.MAX_NESTING:
+            raise UnsupportedError(f"nested deeper than {2 * syntax.MAX_NESTING} levels", node.position)
         kind = self._check(node)
         self.depth -= 1
         return kind
 
-    def _check(self, node: Node) -> Type:  # one arm a class of node
+    def _check(self, node: syntax.Node) -> Type:  # one arm a class of node
         match node:
-            case Constant():
+            case syntax.Constant():
                 return _CONSTANTS[type(node.value)]
-            case Name():
+            case syntax.Name():
                 return self._name(node)
-            case Select() | Has():
+            case syntax.Select() | syntax.Has():
                 return self._field(node)
-            case Index():
+            case syntax.Index():
                 return self._index(node)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Logic():
+            case syntax.Logic():
                 for operand in node.operands:
                     self._expect(operand, BOOL, node.operator)
                 return BOOL
-            case Choice():
+            case syntax.Choice():
                 parts = [self.check(part) for part in (node.condition, node.yes, node.no)]
                 return resolve("_?_:_", (_CHOICE,), parts, node.position)[1]
-            case ListNode():
+            case syntax.ListNode():
                 return list_of(self._elements([*node.items], node.optional))
-            case MapNode():
+            case syntax.MapNode():
                 keys = self._elements([key for key, _ in node.entries], frozenset())
                 return map_of(keys, self._elements([value for _, value in node.entries], node.optional))
-            case Loop():
+            case syntax.Loop():
                 return self._loop(node)
-            case Bind():
+            case syntax.Bind():
                 return self._with({node.name: self.check(node.value)}, node.body)
-            case OptionalMap():
+            case syntax.OptionalMap():
                 return self._optional_map(node)
 
-    def _name(self, node: Name) -> Type:
+    def _name(self, node: syntax.Name) -> Type:
         if node.name in self.scope:
             return self.scope[node.name]
         if node.name in TYPES:
             return TYPE
         raise CompileError(f"undeclared reference to '{node.name}' (in container '')", node.position)
 
-    def _field(self, node: Select | Has) -> Type:
+    def _field(self, node: syntax.Select | syntax.Has) -> Type:
         operand = self.check(node.operand)
         optional = operand.name == "optional_type"
         inner = operand.args[0] if optional else operand
@@ -158,11 +141,11 @@ class Checker:
             if node.field not in fields:
                 raise CompileError(f"undefined field '{node.field}'", node.position)
             kind = fields[node.field]
-        if isinstance(node, Has):
+        if isinstance(node, syntax.Has):
             return BOOL
         return optional_of(kind) if node.optional or optional else kind
 
-    def _index(self, node: Index) -> Type:
+    def _index(self, node: syntax.Index) -> Type:
         operand = self.check(node.operand)
         index = self.check(node.key)
         optional = operand.name == "optional_type"
@@ -179,10 +162,10 @@ class Checker:
             )
         return optional_of(kind) if node.optional or optional else kind
 
-    def _call(self, node: Call) -> Type:
+    def _call(self, node: syntax.Call) -> Type:
         function = node.function
-        name = qualified_name(node)
-        if name in FUNCTIONS and not (isinstance(node.target, Name) and node.target.name in self.scope):
+        name = syntax.qualified_name(node)
+        if name in FUNCTIONS and not (isinstance(node.target, syntax.Name) and node.target.name in self.scope):
             self.qualified[id(node)] = function = name
             table, given = FUNCTIONS, node.arguments
         elif name in UNSUPPORTED:
@@ -214,17 +197,17 @@ class Checker:
             raise CompileError(f"found no matching overload for '{function}'", position)
         raise CompileError(f"undeclared reference to '{function}' (in container '')", position)
 
-    def _check_pattern(self, function: str, arguments: tuple[Node, ...], position: int) -> None:
+    def _check_pattern(self, function: str, arguments: tuple[syntax.Node, ...], position: int) -> None:
         """Refuse a written pattern that is none, as Kubernetes does before anything runs."""
         if function == "matches" and len(arguments) == 2:
             pattern = arguments[1]
-            if isinstance(pattern, Constant) and isinstance(pattern.value, str):
+            if isinstance(pattern, syntax.Constant) and isinstance(pattern.value, str):
                 try:
                     program(pattern.value)
                 except RegexError as error:
                     raise CompileError(f"invalid matches argument: {error}", position) from None
 
-    def _elements(self, items: list[Node], optional: frozenset[int]) -> Type:
+    def _elements(self, items: list[syntax.Node], optional: frozenset[int]) -> Type:
         """Give the one type of all elements of a list or map; Kubernetes wants them alike."""
         joined: Type | None = None
         for index, item in enumerate(items):
@@ -241,7 +224,7 @@ class Checker:
                 raise CompileError(f"expected type '{joined}' but found '{kind}'", item.position)
         return joined or DYN
 
-    def _loop(self, node: Loop) -> Type:
+    def _loop(self, node: syntax.Loop) -> Type:
         range_ = self.check(node.range)
         two = len(node.variables) == 2
         if range_ == DYN:
@@ -269,14 +252,14 @@ class Checker:
             return result
         return map_of(kinds[0], result) if node.kind == "transform_map" else list_of(result)
 
-    def _optional_map(self, node: OptionalMap) -> Type:
+    def _optional_map(self, node: syntax.OptionalMap) -> Type:
         operand = self.check(node.operand)
         if operand.name != "optional_type" and not is_dynamic(operand):
             raise CompileError(f"expected type 'optional_type' but found '{operand}'", node.position)
         inner = self._with({node.name: operand.args[0] if operand.args else DYN}, node.body)
         return inner if node.flat else optional_of(inner)
 
-    def _with(self, names: Mapping[str, Type], body: Node) -> Type:
+    def _with(self, names: Mapping[str, Type], body: syntax.Node) -> Type:
         """Check a part in which more names are known."""
         outer = self.scope
         self.scope = {**outer, **names}
@@ -284,7 +267,7 @@ class Checker:
         self.scope = outer
         return kind
 
-    def _expect(self, node: Node, wanted: Type, operator: str) -> None:
+    def _expect(self, node: syntax.Node, wanted: Type, operator: str) -> None:
         kind = self.check(node)
         if kind != wanted and not is_dynamic(kind):
             raise CompileError(f"found no matching overload for '_{operator}_' applied to '({kind})'", node.position)

@@ -9,25 +9,10 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from numalign.dra.cel import syntax
 from numalign.dra.cel.checker import Checker
 from numalign.dra.cel.overload import REGEX_FACTOR, TEXT_FACTOR
 from numalign.dra.cel.program import LIST_COST, MAP_COST
-from numalign.dra.cel.syntax import (
-    Bind,
-    Call,
-    Choice,
-    Constant,
-    Has,
-    Index,
-    ListNode,
-    Logic,
-    Loop,
-    MapNode,
-    Name,
-    Node,
-    OptionalMap,
-    Select,
-)
 from numalign.dra.cel.types import BYTES, STRING
 from numalign.values import NamedTuple
 
@@ -72,69 +57,69 @@ class Estimate:
         self._checker = checker
         self._names: dict[str, Part] = {}
 
-    def of(self, node: Node) -> Part:
+    def of(self, node: syntax.Node) -> Part:
         """Estimate a part."""
         match node:
-            case Constant():
+            case syntax.Constant():
                 return Part(len(node.value)) if isinstance(node.value, str | bytes) else Part()
-            case Name():
+            case syntax.Name():
                 return self._names.get(node.name, _UNKNOWN)._replace(cost=1)
-            case Select():
+            case syntax.Select():
                 return self._field(node)
-            case Has():
+            case syntax.Has():
                 return Part(cost=self.of(node.operand).cost)
-            case Index():
+            case syntax.Index():
                 parts = [self.of(node.operand), self.of(node.key)]
                 found = parts[0].items if parts[0].items is not None and not node.optional else _UNKNOWN
                 return found._replace(cost=1 + sum(part.cost for part in parts))
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Logic():
+            case syntax.Logic():
                 return Part(cost=sum(self.of(one).cost for one in node.operands))
-            case Choice():
+            case syntax.Choice():
                 condition, yes, no = (self.of(one) for one in (node.condition, node.yes, node.no))
                 return Part(max(yes.size, no.size), cost=condition.cost + max(yes.cost, no.cost))
-            case ListNode():
+            case syntax.ListNode():
                 items = [self.of(one) for one in node.items]
                 longest = Part(max((one.size for one in items), default=0))
                 return Part(len(items), longest, LIST_COST + sum(one.cost for one in items))
-            case MapNode():
+            case syntax.MapNode():
                 entries = [self.of(one) for pair in node.entries for one in pair]
                 return Part(len(node.entries), _UNKNOWN, MAP_COST + sum(one.cost for one in entries))
-            case Loop():
+            case syntax.Loop():
                 return self._loop(node)
-            case Bind():
+            case syntax.Bind():
                 value = self.of(node.value)
                 body = self._with({node.name: value}, node.body)
                 return body._replace(cost=value.cost + body.cost)
-            case OptionalMap():
+            case syntax.OptionalMap():
                 operand = self.of(node.operand)
                 body = self._with({node.name: operand.items or _UNKNOWN}, node.body)
                 return Part(UNBOUND, cost=operand.cost + body.cost + 2)
 
-    def _field(self, node: Select) -> Part:
+    def _field(self, node: syntax.Select) -> Part:
         operand = self.of(node.operand)
-        if isinstance(node.operand, Name) and node.operand.name == "device" and "device" not in self._names:
+        if isinstance(node.operand, syntax.Name) and node.operand.name == "device" and "device" not in self._names:
             found = _OF_DEVICE.get(node.field, _UNKNOWN)
         else:
             found = operand.items if operand.items is not None and not node.optional else _UNKNOWN
         return found._replace(cost=operand.cost + 1)
 
-    def _loop(self, node: Loop) -> Part:
+    def _loop(self, node: syntax.Loop) -> Part:
         range_ = self.of(node.range)
         names = dict.fromkeys(node.variables, range_.items or _UNKNOWN)
         each = sum(self._with(names, part).cost for part in (node.condition, node.result) if part is not None)
         each += STEP_COST if node.kind in ("all", "exists", "exists_one") else STEP_COST + LIST_COST
         return range_._replace(cost=range_.cost + _times(range_.size, each) + 1)
 
-    def _with(self, names: Mapping[str, Part], body: Node) -> Part:
+    def _with(self, names: Mapping[str, Part], body: syntax.Node) -> Part:
         outer = self._names
         self._names = {**outer, **names}
         part = self.of(body)
         self._names = outer
         return part
 
-    def _call(self, node: Call) -> Part:
+    def _call(self, node: syntax.Call) -> Part:
         target = () if node.target is None or id(node) in self._checker.qualified else (node.target,)
         parts = [self.of(one) for one in (*target, *node.arguments)]
         forms = self._checker.forms.get(id(node), ())

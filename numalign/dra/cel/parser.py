@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from numalign.dra.cel import syntax
 from numalign.dra.cel.errors import CompileError, UnsupportedError
-from numalign.dra.cel.syntax import (
-    MAX_NESTING,
-    Bind,
-    Call,
-    Choice,
-    Constant,
-    Has,
-    Index,
-    ListNode,
-    Logic,
-    Loop,
-    LoopKind,
-    MapNode,
-    Name,
-    Node,
-    OptionalMap,
-    Select,
-)
 from numalign.dra.cel.tokens import Token, tokens
 from numalign.dra.cel.values import INT_MAX
 
@@ -42,7 +25,7 @@ _RESERVED: Final = frozenset(
 )
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> syntax.Node:
     """Read an expression.
 
     Raises:
@@ -83,29 +66,29 @@ class _Reader:
             return True
         return False
 
-    def expression(self) -> Node:
+    def expression(self) -> syntax.Node:
         """Read `a ? b : c` and everything that binds tighter."""
         self.nesting += 1
-        if self.nesting > MAX_NESTING:
-            raise UnsupportedError(f"nested deeper than {MAX_NESTING} levels", self.words[self.at].position)
+        if self.nesting > syntax.MAX_NESTING:
+            raise UnsupportedError(f"nested deeper than {syntax.MAX_NESTING} levels", self.words[self.at].position)
         node = self.logic("||")
         token = self.words[self.at]
         if self.next_is("?"):
             yes = self.logic("||")
             self.take(":")
-            node = Choice(node, yes, self.expression(), token.position)
+            node = syntax.Choice(node, yes, self.expression(), token.position)
         self.nesting -= 1
         return node
 
-    def logic(self, operator: str) -> Node:
+    def logic(self, operator: str) -> syntax.Node:
         """Read a chain of `||`, of which each part is a chain of `&&`."""
         position = self.words[self.at].position
         parts = [self.logic("&&") if operator == "||" else self.binary(1)]
         while self.next_is(operator):
             parts.append(self.logic("&&") if operator == "||" else self.binary(1))
-        return Logic(operator, tuple(parts), position) if len(parts) > 1 else parts[0]
+        return syntax.Logic(operator, tuple(parts), position) if len(parts) > 1 else parts[0]
 
-    def binary(self, level: int) -> Node:
+    def binary(self, level: int) -> syntax.Node:
         """Read comparisons, sums and products."""
         node = self.unary()
         while True:
@@ -114,9 +97,9 @@ class _Reader:
             if binds < level:
                 return node
             self.at += 1
-            node = Call(token.text, None, (node, self.binary(binds + 1)), token.position)
+            node = syntax.Call(token.text, None, (node, self.binary(binds + 1)), token.position)
 
-    def unary(self) -> Node:
+    def unary(self) -> syntax.Node:
         """Read `!x` and `-x`; two of a kind cancel each other."""
         token = self.words[self.at]
         if token.kind != "operator" or token.text not in "!-":
@@ -130,9 +113,9 @@ class _Reader:
             self.words[self.at] = number._replace(value=-number.value)  # type: ignore[operator]  # an int or float
             count -= 1
         node = self.member()
-        return Call(f"{token.text}_", None, (node,), token.position) if count % 2 else node
+        return syntax.Call(f"{token.text}_", None, (node,), token.position) if count % 2 else node
 
-    def member(self) -> Node:
+    def member(self) -> syntax.Node:
         """Read what stands alone, and the fields, indexes and methods behind it."""
         node = self.primary()
         while True:
@@ -141,19 +124,19 @@ class _Reader:
                 node = self.field(node, token.position)
             elif self.next_is("["):
                 optional = self.next_is("?")
-                node = Index(node, self.expression(), optional, token.position)
+                node = syntax.Index(node, self.expression(), optional, token.position)
                 self.take("]")
             else:
                 return node
 
-    def field(self, operand: Node, position: int) -> Node:
+    def field(self, operand: syntax.Node, position: int) -> syntax.Node:
         """Read a field, an optional field or a method."""
         optional = self.next_is("?")
         name = self.name()
         if optional or not self.next_is("("):
-            return Select(operand, name.text, optional, position)
+            return syntax.Select(operand, name.text, optional, position)
         arguments = self.list_until(")")
-        return expand(name.text, operand, arguments, position) or Call(name.text, operand, arguments, position)
+        return expand(name.text, operand, arguments, position) or syntax.Call(name.text, operand, arguments, position)
 
     def name(self) -> Token:
         """Take an identifier."""
@@ -163,17 +146,17 @@ class _Reader:
         self.at += 1
         return token
 
-    def primary(self) -> Node:
+    def primary(self) -> syntax.Node:
         """Read a literal, a name, a call, or something in brackets."""
         token = self.words[self.at]
         if token.kind == "value":
             self.at += 1
             if type(token.value) is int and token.value > INT_MAX:
                 raise CompileError("Syntax error: invalid int literal", token.position)
-            return Constant(token.value, token.position)
+            return syntax.Constant(token.value, token.position)
         if token.kind == "name" and token.text in _CONSTANTS:
             self.at += 1
-            return Constant(_CONSTANTS[token.text], token.position)
+            return syntax.Constant(_CONSTANTS[token.text], token.position)
         if self.next_is("("):
             node = self.expression()
             self.take(")")
@@ -186,12 +169,14 @@ class _Reader:
         name = self.name()
         if self.next_is("("):
             arguments = self.list_until(")")
-            return expand(name.text, None, arguments, name.position) or Call(name.text, None, arguments, name.position)
+            return expand(name.text, None, arguments, name.position) or syntax.Call(
+                name.text, None, arguments, name.position
+            )
         if name.text in _RESERVED:
             raise CompileError(f"reserved identifier: {name.text}", name.position)
-        return Name(name.text, name.position)
+        return syntax.Name(name.text, name.position)
 
-    def list_until(self, end: str) -> tuple[Node, ...]:
+    def list_until(self, end: str) -> tuple[syntax.Node, ...]:
         """Read expressions up to a closing bracket."""
         if self.next_is(end):
             return ()
@@ -201,9 +186,9 @@ class _Reader:
         self.take(end)
         return tuple(found)
 
-    def list_literal(self, position: int) -> Node:
+    def list_literal(self, position: int) -> syntax.Node:
         """Read the rest of `[a, ?b]`."""
-        items: list[Node] = []
+        items: list[syntax.Node] = []
         optional: set[int] = set()
         while not self.next_is("]"):
             if self.next_is("?"):
@@ -212,11 +197,11 @@ class _Reader:
             if not self.next_is(","):
                 self.take("]")
                 break
-        return ListNode(tuple(items), frozenset(optional), position)
+        return syntax.ListNode(tuple(items), frozenset(optional), position)
 
-    def map_literal(self, position: int) -> Node:
+    def map_literal(self, position: int) -> syntax.Node:
         """Read the rest of `{a: b}`."""
-        entries: list[tuple[Node, Node]] = []
+        entries: list[tuple[syntax.Node, syntax.Node]] = []
         optional: set[int] = set()
         while not self.next_is("}"):
             if self.next_is("?"):
@@ -227,19 +212,21 @@ class _Reader:
             if not self.next_is(","):
                 self.take("}")
                 break
-        return MapNode(tuple(entries), frozenset(optional), position)
+        return syntax.MapNode(tuple(entries), frozenset(optional), position)
 
 
-_ONE_VARIABLE: Final[dict[str, LoopKind]] = {"all": "all", "exists": "exists", "exists_one": "exists_one"}
-_TWO_VARIABLES: Final[dict[str, LoopKind]] = {**_ONE_VARIABLE, "existsOne": "exists_one"}
-_TRANSFORMS: Final[dict[str, LoopKind]] = {
+_ONE_VARIABLE: Final[dict[str, syntax.LoopKind]] = {"all": "all", "exists": "exists", "exists_one": "exists_one"}
+_TWO_VARIABLES: Final[dict[str, syntax.LoopKind]] = {**_ONE_VARIABLE, "existsOne": "exists_one"}
+_TRANSFORMS: Final[dict[str, syntax.LoopKind]] = {
     "transformList": "transform_list",
     "transformMap": "transform_map",
     "transformMapEntry": "transform_entry",
 }
 
 
-def expand(function: str, target: Node | None, arguments: tuple[Node, ...], position: int) -> Node | None:
+def expand(
+    function: str, target: syntax.Node | None, arguments: tuple[syntax.Node, ...], position: int
+) -> syntax.Node | None:
     """Give the node that a macro stands for, or None: then it is a call.
 
     Raises:
@@ -262,36 +249,36 @@ def expand(function: str, target: Node | None, arguments: tuple[Node, ...], posi
     if function in _TRANSFORMS and count in (3, 4):
         condition = arguments[2] if count == 4 else None
         return _loop(_TRANSFORMS[function], target, arguments[:2], condition, arguments[-1], position)
-    if function == "bind" and count == 3 and isinstance(target, Name) and target.name == "cel":
-        return Bind(_variable(arguments[0]), arguments[1], arguments[2], position)
+    if function == "bind" and count == 3 and isinstance(target, syntax.Name) and target.name == "cel":
+        return syntax.Bind(_variable(arguments[0]), arguments[1], arguments[2], position)
     if function in ("optMap", "optFlatMap") and count == 2:
-        return OptionalMap(target, _variable(arguments[0]), arguments[1], function == "optFlatMap", position)
+        return syntax.OptionalMap(target, _variable(arguments[0]), arguments[1], function == "optFlatMap", position)
     return None
 
 
-def _has(argument: Node) -> Has:
-    if isinstance(argument, Select) and not argument.optional:
-        return Has(argument.operand, argument.field, argument.position)
+def _has(argument: syntax.Node) -> syntax.Has:
+    if isinstance(argument, syntax.Select) and not argument.optional:
+        return syntax.Has(argument.operand, argument.field, argument.position)
     raise CompileError(
         "invalid argument to has() macro: expected a field, as in has(device.attributes['x'].y)", argument.position
     )
 
 
 def _loop(
-    kind: LoopKind,
-    target: Node,
-    variables: tuple[Node, ...],
-    condition: Node | None,
-    result: Node | None,
+    kind: syntax.LoopKind,
+    target: syntax.Node,
+    variables: tuple[syntax.Node, ...],
+    condition: syntax.Node | None,
+    result: syntax.Node | None,
     position: int,
-) -> Loop:
+) -> syntax.Loop:
     names = tuple(_variable(one) for one in variables)
     if len(set(names)) < len(names):
         raise CompileError("the two variables of a loop need different names", position)
-    return Loop(kind=kind, range=target, variables=names, condition=condition, result=result, position=position)
+    return syntax.Loop(kind=kind, range=target, variables=names, condition=condition, result=result, position=position)
 
 
-def _variable(node: Node) -> str:
-    if isinstance(node, Name):
+def _variable(node: syntax.Node) -> str:
+    if isinstance(node, syntax.Name):
         return node.name
     raise CompileError("argument must be a simple name", node.position)

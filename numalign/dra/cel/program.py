@@ -7,27 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from numalign.dra.cel import syntax
 from numalign.dra.cel.checker import Checker
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.dra.cel.library_standard import TYPES
 from numalign.dra.cel.loops import loop
 from numalign.dra.cel.operators import call, equality, item_of, logic, optional_field
-from numalign.dra.cel.syntax import (
-    Bind,
-    Call,
-    Choice,
-    Constant,
-    Has,
-    Index,
-    ListNode,
-    Logic,
-    Loop,
-    MapNode,
-    Name,
-    Node,
-    OptionalMap,
-    Select,
-)
 from numalign.dra.cel.values import NOTHING, Evaluate, Frame, Optional, Value, equal, map_key, type_name
 
 LIST_COST: Final = 10
@@ -40,35 +25,35 @@ class Compiler:
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
 
-    def compile(self, node: Node) -> Evaluate:
+    def compile(self, node: syntax.Node) -> Evaluate:
         """Give the closure of a node."""
         match node:
-            case Constant():
+            case syntax.Constant():
                 value = node.value
                 return lambda _: value
-            case Name():
+            case syntax.Name():
                 return self._name(node.name)
-            case Select():
+            case syntax.Select():
                 return self._select(node)
-            case Has():
+            case syntax.Has():
                 return self._has(node)
-            case Index():
+            case syntax.Index():
                 return self._index(node)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Logic():
+            case syntax.Logic():
                 return logic([self.compile(operand) for operand in node.operands], node.operator == "||")
-            case Choice():
+            case syntax.Choice():
                 return self._choice(node)
-            case ListNode():
+            case syntax.ListNode():
                 return self._list(node)
-            case MapNode():
+            case syntax.MapNode():
                 return self._map(node)
-            case Bind():
+            case syntax.Bind():
                 return self._bind(node)
-            case OptionalMap():
+            case syntax.OptionalMap():
                 return self._optional_map(node)
-            case Loop():
+            case syntax.Loop():
                 inner = [self.compile(part) if part is not None else None for part in (node.condition, node.result)]
                 return loop(node.kind, node.variables, self.compile(node.range), inner[0], inner[1])
 
@@ -84,7 +69,7 @@ class Compiler:
 
         return run
 
-    def _select(self, node: Select) -> Evaluate:
+    def _select(self, node: syntax.Select) -> Evaluate:
         operand, field, optional = self.compile(node.operand), node.field, node.optional
         extra = _extra_cost(node.operand)
 
@@ -102,7 +87,7 @@ class Compiler:
 
         return run
 
-    def _has(self, node: Has) -> Evaluate:
+    def _has(self, node: syntax.Has) -> Evaluate:
         operand, field = self.compile(node.operand), node.field
 
         def run(frame: Frame) -> bool:
@@ -117,7 +102,7 @@ class Compiler:
 
         return run
 
-    def _index(self, node: Index) -> Evaluate:
+    def _index(self, node: syntax.Index) -> Evaluate:
         operand, index, optional = self.compile(node.operand), self.compile(node.key), node.optional
         extra = _extra_cost(node.operand)
 
@@ -131,7 +116,7 @@ class Compiler:
 
         return run
 
-    def _call(self, node: Call) -> Evaluate:
+    def _call(self, node: syntax.Call) -> Evaluate:
         target = () if node.target is None or id(node) in self.checker.qualified else (node.target,)
         nodes = (*target, *node.arguments)
         if node.function in ("==", "!="):
@@ -140,9 +125,9 @@ class Compiler:
             return self._in(node)
         return call(node.function, self.checker.forms[id(node)], [self.compile(part) for part in nodes])
 
-    def _in(self, node: Call) -> Evaluate:
+    def _in(self, node: syntax.Call) -> Evaluate:
         item, container = (self.compile(part) for part in node.arguments)
-        written = isinstance(node.arguments[1], ListNode)
+        written = isinstance(node.arguments[1], syntax.ListNode)
         constant = written and _is_constant(node.arguments[1])
 
         def run(frame: Frame) -> bool:
@@ -163,7 +148,7 @@ class Compiler:
 
         return run
 
-    def _choice(self, node: Choice) -> Evaluate:
+    def _choice(self, node: syntax.Choice) -> Evaluate:
         condition, yes, no = (self.compile(part) for part in (node.condition, node.yes, node.no))
 
         def run(frame: Frame) -> Value:
@@ -176,7 +161,7 @@ class Compiler:
 
         return run
 
-    def _list(self, node: ListNode) -> Evaluate:
+    def _list(self, node: syntax.ListNode) -> Evaluate:
         items, optional = [self.compile(item) for item in node.items], node.optional
         if _is_constant(node):
             return lambda frame: [item(frame) for item in items]
@@ -196,7 +181,7 @@ class Compiler:
 
         return run
 
-    def _map(self, node: MapNode) -> Evaluate:
+    def _map(self, node: syntax.MapNode) -> Evaluate:
         entries = [(self.compile(key), self.compile(value)) for key, value in node.entries]
         optional = node.optional
         constant = _is_constant(node)
@@ -219,7 +204,7 @@ class Compiler:
 
         return run
 
-    def _bind(self, node: Bind) -> Evaluate:
+    def _bind(self, node: syntax.Bind) -> Evaluate:
         value, body, name = self.compile(node.value), self.compile(node.body), node.name
 
         def run(frame: Frame) -> Value:
@@ -233,7 +218,7 @@ class Compiler:
 
         return run
 
-    def _optional_map(self, node: OptionalMap) -> Evaluate:
+    def _optional_map(self, node: syntax.OptionalMap) -> Evaluate:
         operand, body, name, flat = self.compile(node.operand), self.compile(node.body), node.name, node.flat
 
         def run(frame: Frame) -> Value:
@@ -253,18 +238,18 @@ class Compiler:
         return run
 
 
-def _extra_cost(operand: Node) -> int:
+def _extra_cost(operand: syntax.Node) -> int:
     """Cost of beginning a chain of fields and indexes behind something that is no name."""
-    return 0 if isinstance(operand, Name | Select | Index) else 1
+    return 0 if isinstance(operand, syntax.Name | syntax.Select | syntax.Index) else 1
 
 
-def _is_constant(node: Node) -> bool:
+def _is_constant(node: syntax.Node) -> bool:
     """Tell whether a list or map is written out in full, so that it is made once."""
     match node:
-        case Constant():
+        case syntax.Constant():
             return True
-        case ListNode():
+        case syntax.ListNode():
             return not node.optional and all(map(_is_constant, node.items))
-        case MapNode():
+        case syntax.MapNode():
             return not node.optional and all(_is_constant(key) and _is_constant(value) for key, value in node.entries)
     return False
