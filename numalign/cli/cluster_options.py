@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.flags import Command, Decorator, Given, flag, with_options
+from numalign.cli.flags import Command, Decorator, Given, flag, gathered, with_options
 from numalign.cli.options import kubelet_options
 from numalign.cli.pod_options import NAMES_OF_PODS
 from numalign.tasks.cluster import ClusterRequest
@@ -32,7 +32,7 @@ POOL_OPTIONS: tuple[Decorator, ...] = (
 
 def pool_options(function: Command) -> Command:
     """Add what says what the nodes with a label are, as an argument for each flag."""
-    return with_options(function, POOL_OPTIONS, lambda _: None)
+    return with_options(function, POOL_OPTIONS)
 
 
 CLUSTER_OPTIONS: tuple[Decorator, ...] = (
@@ -68,16 +68,13 @@ def with_kubelet(request: ClusterRequest, kubelet: KubeletRequest) -> ClusterReq
     return request._replace(kubelet=kubelet)
 
 
-def cluster_options(function: Command) -> Command:
+@gathered(*CLUSTER_OPTIONS, kubelet_options)
+def cluster_options(given: Given) -> None:
     """Add the flags that name a cluster; the command gets them as one argument, `request`."""
-
-    def gather(given: Given) -> None:
-        request = cluster_request(given)
-        if request is None:
-            raise click.UsageError("no cluster given; fix: add --cluster FILE or --state FILE")
-        given["request"] = with_kubelet(request, given.pop("kubelet"))
-
-    return with_options(function, (*CLUSTER_OPTIONS, kubelet_options), gather)
+    request = cluster_request(given)
+    if request is None:
+        raise click.UsageError("no cluster given; fix: add --cluster FILE or --state FILE")
+    given["request"] = with_kubelet(request, given.pop("kubelet"))
 
 
 def pods_of_cluster(*, counted: bool) -> Decorator:
@@ -95,4 +92,4 @@ def pods_of_cluster(*, counted: bool) -> Decorator:
             )
         )
 
-    return lambda function: with_options(function, options, lambda _: None)
+    return lambda function: with_options(function, options)

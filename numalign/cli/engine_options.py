@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.flags import Command, Given, flag, with_options
+from numalign.cli.flags import Given, flag, gathered
 from numalign.cli.pod_options import MAX_JOBS
 from numalign.tasks.parallel import Engine
 
-_OPTIONS = (
+
+@gathered(
     flag("--jobs", type=click.IntRange(1, MAX_JOBS), metavar="N", help="processes [default: all cores]"),
     flag(
         "--engine",
@@ -20,12 +21,6 @@ _OPTIONS = (
     ),
     flag("--address", metavar="ADDRESS", help="scheduler of Dask [default: start one here]"),
 )
-
-
-def engine_options(function: Command) -> Command:
+def engine_options(given: Given) -> None:
     """Add --jobs, --engine and --address; the function gets an `Engine` as `engine`."""
-
-    def gather(given: Given) -> None:
-        given["engine"] = Engine(given.pop("jobs"), given.pop("where") == "dask", given.pop("address"))
-
-    return with_options(function, _OPTIONS, gather)
+    given["engine"] = Engine(given.pop("jobs"), given.pop("where") == "dask", given.pop("address"))

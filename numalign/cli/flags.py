@@ -26,18 +26,28 @@ Given = dict[str, Any]
 """Parameter -> what was given, as click hands it to a command."""
 
 
-def with_options(function: Command, options: Sequence[Decorator], gather: Callable[[Given], None]) -> Command:
-    """Add options, the first one first in --help; `gather` turns what they give into one argument."""
-
-    @wraps(function)
-    def wrapped(**given: object) -> object:
-        gather(given)
-        return function(**given)
-
-    decorated: Command = wrapped
+def with_options(function: Command, options: Sequence[Decorator]) -> Command:
+    """Add options, the first one first in --help."""
     for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+        function = option(function)
+    return function
+
+
+def gathered(*options: Decorator) -> Callable[[Callable[[Given], None]], Decorator]:
+    """Make a decorator that adds options: of the function below, which turns what they give into one argument."""
+
+    def decorator(gather: Callable[[Given], None]) -> Decorator:
+        def add(function: Command) -> Command:
+            @wraps(function)
+            def wrapped(**given: object) -> object:
+                gather(given)
+                return function(**given)
+
+            return with_options(wrapped, options)
+
+        return add
+
+    return decorator
 
 
 class Flag(click.Option):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
-from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
+from numalign.cli.flags import Given, OwnFlag, flag, gathered
 from numalign.cli.listen_options import Security, listening, security_options
 from numalign.cli.stderr import say, tell
 from numalign.errors import InputError
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 MOST_INTERVAL: Final = 5.0
 """Seconds between the two looks of a reading that a scrape waits for."""
 
-_TARGET: tuple[Decorator, ...] = (
-    flag("--textfile", metavar="FILE", help="write metrics for node_exporter, whole or not at all"),
-    flag("--every", type=click.FloatRange(1), metavar="SECONDS", help="repeat --textfile until SIGTERM"),
-    flag("--listen", cls=OwnFlag, metavar="HOST:PORT", help="serve metrics: /metrics, /healthz"),
-)
-
 
 class Target(NamedTuple):
     """Where metrics go."""
@@ -43,18 +37,20 @@ class Target(NamedTuple):
         return self.textfile is not None or self.listen is not None
 
 
-def target_options(function: Command) -> Command:
+@gathered(
+    security_options,
+    flag("--textfile", metavar="FILE", help="write metrics for node_exporter, whole or not at all"),
+    flag("--every", type=click.FloatRange(1), metavar="SECONDS", help="repeat --textfile until SIGTERM"),
+    flag("--listen", cls=OwnFlag, metavar="HOST:PORT", help="serve metrics: /metrics, /healthz"),
+)
+def target_options(given: Given) -> None:
     """Add the flags; the command gets them as one argument, `target`."""
-
-    def gather(given: Given) -> None:
-        target = Target(given.pop("textfile"), given.pop("every"), given.pop("listen"), given.pop("security"))
-        if target.every is not None and target.textfile is None:
-            raise click.UsageError("--every requires --textfile; fix: add --textfile FILE")
-        if target.textfile is not None and target.listen is not None:
-            raise click.UsageError("--textfile and --listen cannot be used together; fix: remove one")
-        given["target"] = target
-
-    return security_options(with_options(function, _TARGET, gather))
+    target = Target(given.pop("textfile"), given.pop("every"), given.pop("listen"), given.pop("security"))
+    if target.every is not None and target.textfile is None:
+        raise click.UsageError("--every requires --textfile; fix: add --textfile FILE")
+    if target.textfile is not None and target.listen is not None:
+        raise click.UsageError("--textfile and --listen cannot be used together; fix: remove one")
+    given["target"] = target
 
 
 def write(path: str, text: str) -> None:

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
-from numalign.cli.flags import Command, Decorator, Given, flag, with_options
+from numalign.cli.flags import Given, flag, gathered
 from numalign.errors import InputError
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.server.service import Service
-
-_SECURITY: tuple[Decorator, ...] = (
-    flag("--tls-cert", metavar="FILE", help="certificate of the server; read again if renewed"),
-    flag("--tls-key", metavar="FILE", help="key of the certificate"),
-    flag("--client-ca", metavar="FILE", help="authority that client certificates require"),
-    flag("--client-name", "client_names", multiple=True, metavar="NAME", help="name that client certificates require"),
-    flag("--insecure-listen", is_flag=True, help="listen off loopback without TLS"),
-)
 
 
 class Security(NamedTuple):
@@ -31,14 +23,17 @@ class Security(NamedTuple):
     insecure: bool
 
 
-def security_options(function: Command) -> Command:
+@gathered(
+    flag("--tls-cert", metavar="FILE", help="certificate of the server; read again if renewed"),
+    flag("--tls-key", metavar="FILE", help="key of the certificate"),
+    flag("--client-ca", metavar="FILE", help="authority that client certificates require"),
+    flag("--client-name", "client_names", multiple=True, metavar="NAME", help="name that client certificates require"),
+    flag("--insecure-listen", is_flag=True, help="listen off loopback without TLS"),
+)
+def security_options(given: Given) -> None:
     """Add the flags; the command gets them as one argument, `security`."""
-
-    def gather(given: Given) -> None:
-        names = ("tls_cert", "tls_key", "client_ca", "client_names", "insecure_listen")
-        given["security"] = Security(*(given.pop(name) for name in names))
-
-    return with_options(function, _SECURITY, gather)
+    names = ("tls_cert", "tls_key", "client_ca", "client_names", "insecure_listen")
+    given["security"] = Security(*(given.pop(name) for name in names))
 
 
 def listening(listen: str, security: Security) -> Callable[[Callable[[Set[str]], Service]], None]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from numalign.cli.flags import Command, Decorator, Flag, Given, flag, with_options
+from numalign.cli.flags import Decorator, Flag, Given, flag, gathered
 from numalign.kubelet.releases import NEWEST_TEXT, OLDEST, PUBLISHED
 from numalign.results.verdict import FAIL_ON
 from numalign.tasks.requests import KubeletRequest, MachineName, NodeName
@@ -53,7 +52,7 @@ kubelet_version_option: Decorator = flag(
 )
 
 
-_KUBELET: tuple[Decorator, ...] = (
+@gathered(
     kubelet_version_option,
     flag(
         "--kubelet-config",
@@ -65,23 +64,17 @@ _KUBELET: tuple[Decorator, ...] = (
     flag("--pool", metavar="NAME", help="pool of nodes to use, if a file has several"),
     *(flag(*names, _parameter(names), metavar=metavar, help=text) for names, metavar, text in _SETTINGS),
 )
-
-
-def kubelet_options(function: Command) -> Command:
+def kubelet_options(given: Given) -> None:
     """Add the kubelet's flags; the command gets them as one argument, `kubelet`."""
-
-    def gather(given: Given) -> None:
-        settings = {names[0].removeprefix("--"): given.pop(_parameter(names)) for names, _, _ in _SETTINGS}
-        given["kubelet"] = KubeletRequest(
-            config=given.pop("kubelet_config"),
-            config_dir=given.pop("config_dir"),
-            settings={flag: text for flag, text in settings.items() if text is not None},
-            version=given.pop("kubelet_version"),
-            instance=given.pop("instance_type"),
-            pool=given.pop("pool"),
-        )
-
-    return with_options(function, _KUBELET, gather)
+    settings = {names[0].removeprefix("--"): given.pop(_parameter(names)) for names, _, _ in _SETTINGS}
+    given["kubelet"] = KubeletRequest(
+        config=given.pop("kubelet_config"),
+        config_dir=given.pop("config_dir"),
+        settings={flag: text for flag, text in settings.items() if text is not None},
+        version=given.pop("kubelet_version"),
+        instance=given.pop("instance_type"),
+        pool=given.pop("pool"),
+    )
 
 
 _CHANGES: tuple[Decorator, ...] = (
@@ -104,14 +97,13 @@ _CHANGES: tuple[Decorator, ...] = (
 )
 
 
-def machine_option(
-    *, multiple: bool = False, without: str = "this host", cls: type[Flag] = Flag
-) -> Callable[[Command], Command]:
+def machine_option(*, multiple: bool = False, without: str = "this host", cls: type[Flag] = Flag) -> Decorator:
     """Add `--machine`, and the flags that change one; `without` says what holds when it is left out."""
     text = f"file, bundled name or short form [default: {without}]"
     named = flag("-m", "--machine", cls=cls, metavar="MACHINE", multiple=True, help=text)
 
-    def gather(given: Given) -> None:
+    @gathered(named, *_CHANGES)
+    def option(given: Given) -> None:
         asked = {name: given.pop(name) for name in ("devices", "hugepages", "memory", "nps", "snc")}
         names, changes = given["machine"], None
         if any(value not in (None, ()) for value in asked.values()):
@@ -126,7 +118,7 @@ def machine_option(
         else:
             given["machine"] = _machine_name(names[0], changes, names[1:]) if names else None
 
-    return lambda function: with_options(function, (named, *_CHANGES), gather)
+    return option
 
 
 def _machine_name(name: str, changes: Changes | None, beside: tuple[str, ...]) -> str:
@@ -153,22 +145,17 @@ def output_option(view: View[Any], *, without: str | None = None) -> Decorator:
 node_option: Decorator = flag("--node", metavar="SOURCE", help="snapshot, /var/lib/kubelet, must-gather, state file")
 
 
-def node_options(function: Command) -> Command:
+@gathered(
+    node_option,
+    flag("--ignore-checksums", is_flag=True, help="accept state files with a wrong checksum"),
+)
+def node_options(given: Given) -> None:
     """Add `--node` for commands that go on from a node, and what to do where its files are damaged."""
-
-    def gather(given: Given) -> None:
-        if not given.pop("ignore_checksums"):
-            return
-        if given["node"] is None:
-            raise click.UsageError("--ignore-checksums requires --node; fix: add --node")
-        given["node"] = NodeName(given["node"])
-
-    ignored = flag(
-        "--ignore-checksums",
-        is_flag=True,
-        help="accept state files with a wrong checksum",
-    )
-    return with_options(function, (node_option, ignored), gather)
+    if not given.pop("ignore_checksums"):
+        return
+    if given["node"] is None:
+        raise click.UsageError("--ignore-checksums requires --node; fix: add --node")
+    given["node"] = NodeName(given["node"])
 
 
 def state_option(text: str = "keep the node in FILE between commands") -> Decorator:

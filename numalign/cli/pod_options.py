@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numalign.cli.flags import Command, Decorator, Given, complete_files, flag, with_options
+from numalign.cli.flags import Decorator, Given, complete_files, flag, gathered
 from numalign.errors import InputError
 from numalign.tasks.requests import PodsRequest, SinceRequest, WhatIfRequest
 
@@ -16,7 +16,9 @@ NAMES_OF_PODS: tuple[Decorator, ...] = (
     click.argument("pod", nargs=-1, metavar="POD…", shell_complete=complete_files),
     flag("-f", "--filename", "files", multiple=True, metavar="POD", help="same as POD"),
 )
-_PODS: tuple[Decorator, ...] = (
+
+
+@gathered(
     *NAMES_OF_PODS,
     flag(
         "--beside",
@@ -43,31 +45,25 @@ _PODS: tuple[Decorator, ...] = (
         help="let pods run without this device",
     ),
 )
-
-
-def pods_arguments(function: Command) -> Command:
+def pods_arguments(given: Given) -> None:
     """Add POD… and everything that says which pods come up; the command gets one argument, `pods`."""
-
-    def gather(given: Given) -> None:
-        names = (*given.pop("pod"), *given.pop("files"))
-        # Whether two kubelets would start is a question of its own.
-        instead = "," in (given.get("kubelet_version") or "") or given.get("started_pods") is not None
-        if not names and not instead:
-            raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
-        every, by_role = _replicas(given.pop("replicas"))
-        given["pods"] = PodsRequest(
-            names=names,
-            beside=given.pop("beside"),
-            replicas=every,
-            started=given.pop("started"),
-            role_replicas=by_role,
-            gang=given.pop("gang"),
-            node_name=given.pop("node_name"),
-            allow_missing=given.pop("allow_missing"),
-            static=given.pop("static"),
-        )
-
-    return with_options(function, _PODS, gather)
+    names = (*given.pop("pod"), *given.pop("files"))
+    # Whether two kubelets would start is a question of its own.
+    instead = "," in (given.get("kubelet_version") or "") or given.get("started_pods") is not None
+    if not names and not instead:
+        raise click.UsageError("no POD given; fix: name a file, a folder, or - for standard input")
+    every, by_role = _replicas(given.pop("replicas"))
+    given["pods"] = PodsRequest(
+        names=names,
+        beside=given.pop("beside"),
+        replicas=every,
+        started=given.pop("started"),
+        role_replicas=by_role,
+        gang=given.pop("gang"),
+        node_name=given.pop("node_name"),
+        allow_missing=given.pop("allow_missing"),
+        static=given.pop("static"),
+    )
 
 
 def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
@@ -85,7 +81,7 @@ def _replicas(text: str | None) -> tuple[int | None, dict[str, int]]:
     return every, by_role
 
 
-_SINCE: tuple[Decorator, ...] = (
+@gathered(
     flag("--without", metavar="NAME", multiple=True, help="end this pod before the first POD comes"),
     flag(
         "--started-pods",
@@ -93,19 +89,13 @@ _SINCE: tuple[Decorator, ...] = (
         help="pods on the node whose init containers have ended",
     ),
 )
-
-
-def since_options(function: Command) -> Command:
+def since_options(given: Given) -> None:
     """Add what happened to the pods there meanwhile; the command gets one argument, `since`."""
-
-    def gather(given: Given) -> None:
-        started = tuple(name for name in (given.pop("started_pods") or "").split(",") if name)
-        given["since"] = SinceRequest(given.pop("without"), started)
-
-    return with_options(function, _SINCE, gather)
+    started = tuple(name for name in (given.pop("started_pods") or "").split(",") if name)
+    given["since"] = SinceRequest(given.pop("without"), started)
 
 
-_WHAT_IF: tuple[Decorator, ...] = (
+@gathered(
     flag("--pod", "pod_name", metavar="NAME", help="explain this pod alone"),
     flag(
         "--without",
@@ -121,12 +111,6 @@ _WHAT_IF: tuple[Decorator, ...] = (
         help="change a request",
     ),
 )
-
-
-def what_if_options(function: Command) -> Command:
+def what_if_options(given: Given) -> None:
     """Add the flags that leave a pod out or change what one asks for; they come as one argument, `what_if`."""
-
-    def gather(given: Given) -> None:
-        given["what_if"] = WhatIfRequest(given.pop("pod_name"), given.pop("without"), given.pop("amounts"))
-
-    return with_options(function, _WHAT_IF, gather)
+    given["what_if"] = WhatIfRequest(given.pop("pod_name"), given.pop("without"), given.pop("amounts"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request, pods_of_cluster, with_kubelet
-from numalign.cli.flags import Command, Decorator, Given, flag, with_options
+from numalign.cli.flags import Given, flag, gathered
 from numalign.cli.options import answer_options, kubelet_options, machine_option, node_options
 from numalign.cli.pod_options import MAX_JOBS
 from numalign.cli.stderr import report
@@ -47,33 +47,27 @@ VIEW = View[Shown](
 )
 
 
-def _place_options(function: Command) -> Command:
+@gathered(
+    *CLUSTER_OPTIONS,
+    flag("--node-name", metavar="NAME", help="node to use, if a file has several"),
+    flag("--beside", metavar="FILE", help="pods already on the node"),
+    node_options,
+    machine_option(without="that of the node"),
+    kubelet_options,
+)
+def _place_options(given: Given) -> None:
     """Add the flags that name a cluster, or one node; the command gets them as one argument, `loaded`."""
-
-    def gather(given: Given) -> None:
-        cluster = cluster_request(given)
-        kubelet: KubeletRequest = given.pop("kubelet")
-        node, machine, name, beside = (given.pop(one) for one in ("node", "machine", "node_name", "beside"))
-        if cluster is not None and any((node, machine, name, beside)):
-            raise click.UsageError(
-                "--cluster and --state cannot be used with --node and --machine; fix: remove one kind"
-            )
-        if cluster is None and node is None and machine is None:
-            raise click.UsageError("no node given; fix: add --cluster FILE, --state FILE or --node SOURCE")
-        pods = PodsRequest((), beside=beside, node_name=name)
-        given["loaded"] = (
-            load_cluster(with_kubelet(cluster, kubelet)) if cluster else load_one_node(node, machine, kubelet, pods)
-        )
-
-    options: tuple[Decorator, ...] = (
-        *CLUSTER_OPTIONS,
-        flag("--node-name", metavar="NAME", help="node to use, if a file has several"),
-        flag("--beside", metavar="FILE", help="pods already on the node"),
-        node_options,
-        machine_option(without="that of the node"),
-        kubelet_options,
+    cluster = cluster_request(given)
+    kubelet: KubeletRequest = given.pop("kubelet")
+    node, machine, name, beside = (given.pop(one) for one in ("node", "machine", "node_name", "beside"))
+    if cluster is not None and any((node, machine, name, beside)):
+        raise click.UsageError("--cluster and --state cannot be used with --node and --machine; fix: remove one kind")
+    if cluster is None and node is None and machine is None:
+        raise click.UsageError("no node given; fix: add --cluster FILE, --state FILE or --node SOURCE")
+    pods = PodsRequest((), beside=beside, node_name=name)
+    given["loaded"] = (
+        load_cluster(with_kubelet(cluster, kubelet)) if cluster else load_one_node(node, machine, kubelet, pods)
     )
-    return with_options(function, options, gather)
 
 
 @click.command("capacity")

@@ -12,7 +12,7 @@ from numalign.cli import exporter
 from numalign.cli.cluster_options import CLUSTER_OPTIONS, cluster_request
 from numalign.cli.exporter import Seen
 from numalign.cli.exporter import command as command_of
-from numalign.cli.flags import Command, Decorator, Given, OwnFlag, flag, with_options
+from numalign.cli.flags import Command, Given, OwnFlag, flag, gathered
 from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
 from numalign.cli.view import Output, View, late_imports, show, tell_and_show
 from numalign.errors import Notice
@@ -61,30 +61,24 @@ def command() -> None:
     """
 
 
-def _nodes(function: Command) -> Command:
+@gathered(
+    node_option,
+    machine_option(),
+    kubelet_options,
+    flag("--beside", metavar="FILE", help="pods already on the node"),
+    flag("--node-name", metavar="NAME", help="name of the Node [default: the machine's]"),
+    *CLUSTER_OPTIONS,
+)
+def _nodes(given: Given) -> None:
     """Add the flags that name a machine with its pods, or a cluster; the command gets one argument, `nodes`."""
-
-    def gather(given: Given) -> None:
-        cluster = cluster_request(given)
-        machine, kubelet, beside, name, node = (
-            given.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")
-        )
-        if cluster is not None and (machine or beside or node):
-            raise click.UsageError("--cluster and --state cannot be used with flags of one node; fix: remove one kind")
-        at = NodeRequest(node, name, beside) if node else None
-        given["nodes"] = NodesRequest(
-            machine=machine, kubelet=kubelet, beside=beside, name=name, cluster=cluster, node=at
-        )
-
-    options: tuple[Decorator, ...] = (
-        node_option,
-        machine_option(),
-        kubelet_options,
-        flag("--beside", metavar="FILE", help="pods already on the node"),
-        flag("--node-name", metavar="NAME", help="name of the Node [default: the machine's]"),
-        *CLUSTER_OPTIONS,
+    cluster = cluster_request(given)
+    machine, kubelet, beside, name, node = (
+        given.pop(key) for key in ("machine", "kubelet", "beside", "node_name", "node")
     )
-    return with_options(function, options, gather)
+    if cluster is not None and (machine or beside or node):
+        raise click.UsageError("--cluster and --state cannot be used with flags of one node; fix: remove one kind")
+    at = NodeRequest(node, name, beside) if node else None
+    given["nodes"] = NodesRequest(machine=machine, kubelet=kubelet, beside=beside, name=name, cluster=cluster, node=at)
 
 
 def _like(function: Command) -> Command:
