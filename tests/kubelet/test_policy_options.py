@@ -7,7 +7,7 @@ import pytest
 from numalign.kubelet.config import Option, levels_at
 from numalign.kubelet.cpu.options import CPUPolicyOptions
 from numalign.kubelet.releases.release import OPTIONS
-from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.releases.table import all_changes, kubelet
 from numalign.kubelet.topology.options import TopologyOptions
 from numalign.model.machine import Machine, NUMANode
 
@@ -61,6 +61,31 @@ def test_the_closest_nodes_are_suggested_where_there_is_a_choice(
     )
     assert row.suggested is not None
     assert (row.suggested(machine) is not None) is suggested
+
+
+def test_more_nodes_are_suggested_where_there_are_more_than_the_default() -> None:
+    row = OPTIONS["max-allowable-numa-nodes"]
+    assert row.suggested is not None
+    eight, nine = (Machine("m", tuple(NUMANode(node, 1 << node) for node in range(many))) for many in (8, 9))
+    assert row.suggested(eight) is None
+    assert row.suggested(nine) == ("9", "this machine has 9 NUMA nodes, 8 are allowed by default")
+
+
+@pytest.mark.parametrize(
+    ("minor", "told"),
+    [
+        (22, [("full-pcpus-only", "unknown", "alpha")]),
+        (23, [("full-pcpus-only", "alpha", "beta"), ("distribute-cpus-across-numa", "unknown", "alpha")]),
+        (26, [("prefer-closest-numa-nodes", "unknown; of masks of equal width the lowest wins",
+               "alpha; the closest mask wins")]),
+        (28, [("prefer-closest-numa-nodes", "alpha", "beta")]),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_an_option_that_came_or_moved_up(minor: int, told: list[tuple[str, str, str]]) -> None:
+    """Its own words where it came, its levels later."""
+    found = [change for change in all_changes() if change.since == (1, minor) and change.topic.startswith("option ")]
+    rows = [(change.topic.removeprefix("option "), change.older, change.newer) for change in found]
+    assert sorted(rows) == sorted(told)
 
 
 def test_a_kubelet_has_the_options_of_its_release() -> None:

@@ -48,9 +48,7 @@ def by_free(units: Iterable[Unit], free: CPUSet, inside: CPUSet = -1) -> list[Un
     What counts is how much is free in the whole unit, not in the part inside the parent (8.6).
     """
     found = [unit for unit in units if free & unit.cpus & inside]
-    if len(found) > 1:
-        found.sort(key=lambda unit: ((free & unit.cpus).bit_count(), unit))
-    return found
+    return sorted(found, key=lambda unit: ((free & unit.cpus).bit_count(), unit))
 
 
 def node_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:

@@ -29,9 +29,6 @@ SLOW: Final = 1.0
 HANGS: Final = 60.0
 """From so many seconds on it counts as a hang."""
 
-QUICK: Final = 20
-"""Resources times NUMA nodes up to which no decision takes a second: 2^20 sets, and as many combinations."""
-
 MAX_STATES: Final = 20_000
 """Of how many kinds the sets of some nodes may be for the fitting ones to be counted; of more all are."""
 
@@ -69,8 +66,6 @@ def all_sets(nodes: int) -> int:
 def may_be_slow(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> bool:
     """Tell whether a decision may take a second, if every set that it keeps (7) were a hint of each resource."""
     opinions, nodes = sum(map(len, answers)), numa.full.bit_count()
-    if opinions * nodes <= QUICK:
-        return False
     kept = nodes if policy == SINGLE_NUMA_NODE else all_sets(nodes)
     return Effort(all_sets(nodes) * opinions, kept**opinions).seconds >= SLOW
 
@@ -110,8 +105,6 @@ def _number(hints: Hints, single: list[int] | None) -> int:
 
 def _members(mask_set: MaskSet) -> int:
     """Count the masks of a set, node by node: nodes that have as much lead to the same few states."""
-    if not mask_set.conditions and mask_set.required == mask_set.nodes:
-        return 1
     if len(mask_set.conditions) == 1 and not mask_set.conditions[0].spans and not mask_set.touched:
         return _members_with(mask_set, *mask_set.conditions)
     from numalign.kubelet.topology.merge.in_every_set import in_every_set

@@ -18,6 +18,7 @@ from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY
 from numalign.kubelet.errors import AllocationError, KubeletHangError
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, TopologyHint, expand
 from numalign.model.cpuset import format_set, ids, parse
+from numalign.model.machine import Machine
 from tests.kubelet.cpu.support import (
     DISTNUMA,
     FULL,
@@ -324,3 +325,10 @@ def test_smt_alignment_errors_have_their_own_reason() -> None:
         allocate(node.manager, node.state, pod("p", one), one, TopologyHint(None, preferred=True))
 
     assert raised.value.reason == "SMTAlignmentError"
+
+
+@pytest.mark.parametrize("machine", [MA, MB, MC, MD, ME, MF, MG])
+def test_cpu_0_alone_is_found(machine: Machine) -> None:
+    """Whatever the order of nodes, sockets and caches begins with (8.6)."""
+    for options in ((), (UNCORE,), (SPREAD,)):
+        assert Node(machine, *options, free="0").ask(1) == "0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -137,6 +138,41 @@ def test_too_much_taken_off_a_node_wraps() -> None:
     assert node.hints("p", memory=100) == "{0}:P"
     node.take("p", [0])
     assert node.line(0).endswith("1, [0]")
+
+
+def test_where_no_node_is_there_is_nothing_of_anything() -> None:
+    """Nodes 1 and 3; only the latter has huge pages (rules 8 to 10)."""
+    nodes = NUMANode(1, memory=10 * GI), NUMANode(3, memory=8 * GI, hugepages={"1Gi": 2 * GI})
+    kept = read_reserved_memory([MemoryReservation(1, {"memory": "1Gi"})])
+    manager = start(Machine("gap", nodes), "Static", kept, {"memory": quantity.parse("1Gi")})
+    assert (manager.policy, manager.nodes, manager.node_ids) == ("Static", 0b1010, (1, 3))
+    assert (manager.resources, manager.places) == (("hugepages-1Gi", "memory"), {"hugepages-1Gi": 0, "memory": 1})
+    assert (manager.offered, manager.everywhere) == ((0b1000, 0b1010), {"memory"})
+    assert manager.total == ((0, 0, 0, 2 * GI), (0, 10 * GI, 0, 8 * GI))
+    assert manager.system_reserved == ((0, 0, 0, 0), (0, GI, 0, 0))
+    assert manager.allocatable == ((0, 0, 0, 2 * GI), (0, 9 * GI, 0, 6 * GI))
+    assert manager.widest == ((2 * GI, 2 * GI), (9 * GI, 15 * GI))
+    assert (manager.wraps, manager.by_node) == ((False, False), False)
+    assert initial_state(manager) == MemoryState(
+        counts=(0,) * 4, groups=(0, 0b10, 0, 0b1000), free=manager.allocatable, reserved=((0,) * 4,) * 2
+    )
+
+
+def test_amounts_that_pass_a_word_together_wrap() -> None:
+    """Rule 14: the sum of all nodes decides."""
+    for half, wraps in ((1 << 63, True), ((1 << 63) - 1, False)):
+        nodes = tuple(NUMANode(node, memory=half + GI * (node == 0)) for node in (0, 1))
+        kept = read_reserved_memory([MemoryReservation(0, {"memory": "1Gi"})])
+        manager = start(Machine("huge", nodes), "Static", kept, {"memory": quantity.parse("1Gi")})
+        assert manager.wraps == (wraps,)
+
+
+@pytest.mark.parametrize(("last", "crashes"), [(62, False), (63, False), (64, True), (65, True)])
+def test_a_node_that_no_mask_can_hold_would_crash_the_kubelet(last: int, crashes: bool) -> None:
+    nodes = Machine("far", (NUMANode(0, memory=10 * GI), NUMANode(last, memory=10 * GI)))
+    kept = read_reserved_memory([MemoryReservation(0, {"memory": "1Gi"})])
+    with pytest.raises(StartError, match=f"NUMA node {last} is outside 0-63") if crashes else nullcontext():
+        assert start(nodes, "Static", kept, {"memory": quantity.parse("1Gi")}).node_ids == (0, last)
 
 
 def test_page_size_that_only_one_node_offers_has_one_table() -> None:

@@ -39,7 +39,7 @@ def demand(dice: Dice, nodes: int) -> AtLeast:
 
 def mask_set(dice: Dice, nodes: int) -> MaskSet:
     inside = mask(dice, nodes) if dice.flag() else (1 << nodes) - 1
-    wanted = tuple(dice.several(lambda each: demand(each, nodes), 1, 2))
+    wanted = tuple(dice.several(lambda each: demand(each, nodes), 0, 2))
     required = mask(dice, nodes) if dice.flag() else 0
     made = MaskSet(inside, wanted, required & inside, masks(dice, nodes, 2))
     if made.has(inside) or dice.flag():

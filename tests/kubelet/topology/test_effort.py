@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 
@@ -12,13 +14,23 @@ from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.memory.hints import sets_tried
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.topology.effort import Effort, combinations, endure
-from numalign.kubelet.topology.hints import AtLeast, HintFamily, MaskSet
+from numalign.kubelet.topology.effort import NO_EFFORT, Effort, combinations, endure, may_be_slow
+from numalign.kubelet.topology.hints import (
+    CANNOT_FIT,
+    NO_PREFERENCE,
+    AtLeast,
+    HintFamily,
+    HintList,
+    Hints,
+    MaskSet,
+    ProviderAnswer,
+    TopologyHint,
+)
 from numalign.kubelet.topology.merge.lists import numa_info
 from numalign.model.pod import Pod
 from numalign.tasks.setup import load_machine
 from tests.analysis.support import pod_of
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.topology.families import mask_set, size
 
 OPTIONS = {"max-allowable-numa-nodes": "34"}
@@ -92,11 +104,83 @@ def test_what_a_pod_took_before_counts() -> None:
         endure(ten, 50.0)
 
 
+MINUTE = 120_000_000
+"""Sets that take it."""
+
+
+@pytest.mark.parametrize(
+    ("effort", "before", "hangs"),
+    [
+        (Effort(MINUTE), None, True),
+        (Effort(MINUTE - 1), None, False),
+        (Effort(MINUTE - 2_000_000), None, False),
+        (Effort(combinations=2 * MINUTE), None, True),
+        (NO_EFFORT, 60.0, True),
+        (NO_EFFORT, 59.5, False),
+    ],
+)
+def test_from_a_minute_on_it_is_a_hang(effort: Effort, before: float | None, hangs: bool) -> None:
+    with pytest.raises(KubeletHangError) if hangs else nullcontext():
+        assert (endure(effort) if before is None else endure(effort, before)) is effort
+
+
+@pytest.mark.parametrize(
+    ("policy", "resources", "nodes", "slow"),
+    [
+        ("best-effort", 0, 64, False),
+        ("best-effort", 1, 20, False),
+        ("best-effort", 1, 21, True),
+        ("best-effort", 2, 11, True),
+        ("best-effort", 3, 7, False),
+        ("best-effort", 3, 8, True),
+        ("single-numa-node", 3, 8, False),
+        ("single-numa-node", 1, 20, False),
+        ("single-numa-node", 2, 20, True),
+        ("single-numa-node", 6, 12, False),
+        ("single-numa-node", 6, 13, True),
+    ],
+)
+def test_a_decision_may_take_a_second(policy: str, resources: int, nodes: int, slow: bool) -> None:
+    """2^n - 1 sets for each resource; as many hints of each to be combined, or n where hints of one node count (7)."""
+    answers: list[ProviderAnswer] = [{}, {f"r{number}": CANNOT_FIT for number in range(resources)}]
+    assert may_be_slow(policy, answers, numa_info(range(nodes))) is slow
+
+
+ONE_EACH = AtLeast((1, 1, 1, 1), 2)
+COUNTED: list[tuple[str, Hints, int, int]] = [
+    ("no opinion is one", NO_PREFERENCE, 1, 1),
+    ("cannot fit is one", CANNOT_FIT, 1, 1),
+    ("a list has its hints, of which one is preferred and has one node",
+     HintList((TopologyHint(1, True), TopologyHint(2, False), TopologyHint(3, True))), 3, 1),
+    ("a group alone", HintFamily((MaskSet(0b110, (), 0b110),), 1), 1, 0),
+    ("a node alone", HintFamily((MaskSet(0b100, (), 0b100),), 1), 1, 1),
+    ("a group and the sets of the others", HintFamily((MaskSet(0b110, (), 0b110), MaskSet(0b1001, (ONE_EACH,))), 1), 2, 0),
+    ("two of four, or more", HintFamily((MaskSet(0b1111, (ONE_EACH,)),), 2), 11, 0),
+    ("two of four with one of them", HintFamily((MaskSet(0b1111, (ONE_EACH,), 0b100),), 2), 7, 0),
+    ("nothing is needed", HintFamily((MaskSet(0b1111, (AtLeast((), 0),)),), 1), 15, 4),
+    ("less than nothing", HintFamily((MaskSet(0b1111, (AtLeast((1, 0, 1), -1),)),), 1), 15, 4),
+    ("nothing is needed, but a node", HintFamily((MaskSet(0b1111, (AtLeast((), 0),), 0b10),), 1), 8, 1),
+    ("nothing is needed, twice", HintFamily((MaskSet(0b1111, (AtLeast((), 0), AtLeast((1,), 0))),), 1), 15, 4),
+    ("no conditions", HintFamily((MaskSet(0b1011, ()),), 1), 7, 3),
+    ("no conditions, but a node", HintFamily((MaskSet(0b1011, (), 0b10),), 1), 4, 1),
+    ("one of two nodes is touched", HintFamily((MaskSet(0b111, (), 0, (0b11,)),), 1), 6, 2),
+    ("none has enough of one thing", HintFamily((MaskSet(0b111, (AtLeast((1, 1, 0), 3),)),), 1), 0, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hints", "number", "single"), [row[1:] for row in COUNTED], ids=[row[0] for row in COUNTED])
+def test_hints_of_a_resource_are_counted(hints: Hints, number: int, single: int) -> None:
+    numa = numa_info(range(4))
+    assert combinations("restricted", [hints], numa) == number
+    assert combinations("single-numa-node", [hints], numa) == single
+
+
 def some_sets(dice: Dice) -> tuple[int, MaskSet]:
     nodes = size(dice)
     return nodes, mask_set(dice, nodes)
 
 
+@draws(150)
 @given(rolled(some_sets))
 def test_hints_are_counted_as_they_are_listed(case: tuple[int, MaskSet]) -> None:
     nodes, members = case

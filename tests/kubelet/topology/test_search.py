@@ -16,6 +16,7 @@ from numalign.kubelet.topology.hints import (
     HintList,
     Hints,
     MaskSet,
+    SocketAlignment,
     TopologyHint,
     expand,
     masks_by_width,
@@ -25,7 +26,7 @@ from numalign.kubelet.topology.merge import families as search
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import explicit, merge
-from tests.dice import Dice, rolled
+from tests.dice import Dice, draws, rolled
 from tests.kubelet.topology.families import demand, family, mask_set, merge_case, size
 
 MERGES = rolled(merge_case)
@@ -64,6 +65,7 @@ def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("search_from")
 class TestFamiliesAgainstTheirHints:
     @pytest.mark.parametrize("policy", POLICIES)
+    @draws(100)
     @given(MERGES)
     def test_same_hint(self, policy: str, case: tuple[NUMAInfo, list[Hints]]) -> None:
         """A family stands for its hints; what `restricted` refuses is not worked out, so not compared."""
@@ -76,6 +78,7 @@ class TestFamiliesAgainstTheirHints:
         if policy != "restricted" or expected:
             assert listed == family
 
+    @draws(150)
     @given(rolled(set_and_width))
     def test_the_best_member_of_a_set_is_its_smallest_mask(self, case: tuple[int, MaskSet, int]) -> None:
         nodes, made, width = case
@@ -156,7 +159,11 @@ SIZES = (16, 32, 64)
 
 
 class TestLargeMachines:
-    """16, 32 and 64 nodes: none of these ends if it walks masks, so that they end is the test."""
+    """16, 32 and 64 nodes: none of these ends if it walks masks; few are looked at."""
+
+    @pytest.fixture(autouse=True)
+    def few_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lowest, "MAX_STEPS", 450)
 
     @staticmethod
     def lists(nodes: int, width: int) -> list[Hints]:
@@ -257,3 +264,33 @@ class TestLargeMachines:
             merged("restricted", self.lists(16, 4), numa_info(range(16)))
         with pytest.raises(KubeletHangError, match="every set of 16 NUMA nodes"):
             merged("restricted", self.lists(16, 4), numa_info(range(16), hierarchy(16, 4)))
+
+
+NODES = 64
+FULL = (1 << NODES) - 1
+EVEN, ODD = tuple(1 + node % 2 for node in range(NODES)), tuple(2 - node % 2 for node in range(NODES))
+"""How much nodes have of two things: who has more of one has less of the other."""
+IN_PAIRS = tuple(0b11 << node for node in range(0, NODES, 8))
+QUARTERS = tuple(0xFFFF << node for node in range(0, NODES, 16))
+# What a set asks for, what alignments by sockets ask for; steps to eight nodes of it: the lowest, the closest.
+SHORT: list[tuple[str, MaskSet, list[SocketAlignment], int, int]] = [
+    ("one thing", MaskSet(FULL, (AtLeast(EVEN, 13),)), [], 64, 64),
+    ("all of it", MaskSet(FULL, (AtLeast(EVEN, 16),)), [], 64, 64),
+    ("more than there is", MaskSet(FULL, (AtLeast(EVEN, 17),)), [], 0, 0),
+    ("two things", MaskSet(FULL, (AtLeast(EVEN, 12), AtLeast(ODD, 12))), [], 64, 64),
+    ("too much of two together", MaskSet(FULL, (AtLeast(EVEN, 13), AtLeast(ODD, 13))), [], 0, 0),
+    ("devices between two nodes", MaskSet(FULL, (AtLeast((0,) * NODES, 8, IN_PAIRS),)), [], 750, 750),
+    ("some nodes", MaskSet(FULL, (AtLeast(EVEN, 13),), 1 << 40 | 1 << 20 | 1), [], 64, 1100),
+    ("a node of each pair", MaskSet(FULL, (AtLeast(EVEN, 13),), 0, IN_PAIRS), [], 68, 1800),
+    ("two sockets", MaskSet(FULL, (AtLeast(EVEN, 13),)), [SocketAlignment(2, QUARTERS)], 64, 670),
+    ("more sockets than there are", MaskSet(FULL, (AtLeast(EVEN, 13),)), [SocketAlignment(5, QUARTERS)], 0, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "sockets", "least", "nearest"), [r[1:] for r in SHORT], ids=[r[0] for r in SHORT])
+def test_a_search_looks_at_little(
+    wanted: MaskSet, sockets: list[SocketAlignment], least: int, nearest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for numa, steps in ((numa_info(range(NODES)), least), (numa_info(range(NODES), hierarchy(NODES, 4)), nearest)):
+        monkeypatch.setattr(lowest, "MAX_STEPS", steps)
+        best_member((wanted,), 8, numa, sockets)

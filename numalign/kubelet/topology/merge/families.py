@@ -52,8 +52,6 @@ def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     """Return the lowest node that is a preferred hint of every family."""
     common = -1
     for family in families:
-        if family.width != 1 and family.socket_alignment is None:
-            return None
         nodes = 0
         for mask_set in family.sets:
             nodes |= mask_set.nodes
@@ -61,7 +59,7 @@ def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     while common:
         bit = common & -common
         for family in families:
-            if not family.has(bit) or (family.width != 1 and not family.prefers(bit)):
+            if not family.prefers(bit) or not family.has(bit):
                 break
         else:
             return bit
@@ -124,7 +122,7 @@ def best_member(
     for mask_set in sets:
         nodes &= mask_set.nodes
         required |= mask_set.required
-    if nodes <= 0 or required & ~nodes or not 0 < width <= nodes.bit_count() or required.bit_count() > width:
+    if required & ~nodes or required.bit_count() > width:
         return None
 
     def holds(mask: NUMAMask) -> bool:

@@ -101,8 +101,7 @@ def _ands(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     size = 1 << full.bit_count()
     masks = {full}
     for index, offer in enumerate(offers):
-        tables = len(offers) - index + 2
-        if len(masks) * len(offer) > tables * full.bit_count() * size and size <= MAX_COUNTED:
+        if len(masks) * len(offer) > len(lists) * full.bit_count() * size and size <= MAX_COUNTED:
             return ands_by_counting([masks, *offers[index:]], full)
         masks = {mask & other for mask in masks for other in offer}
     return masks
@@ -135,33 +134,13 @@ def _over_supersets(table: list[int], bits: int, combine: Callable[[int, int], i
 
 def _preferred_masks(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     """The masks of preferred combinations: one common mask, or no mask at all, in every list (12.3 phase 1)."""
-    common: set[int] | None = None
-    free = True  # every list so far has a preferred hint without a mask
-    for hints in lists:
-        masks = {hint.numa_affinity for hint in hints if hint.preferred}
-        if None in masks:
-            masks.discard(None)
-            if masks:
-                return _preferred_masks_of_mixed_lists(lists, full)
-            continue
-        free = False
-        common = {mask for mask in masks if mask is not None and (common is None or mask in common)}
-    if free:
-        return {full} if full else set()
-    return {mask & full for mask in common or () if mask & full}
-
-
-def _preferred_masks_of_mixed_lists(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
-    """Like `_preferred_masks`, for lists that offer masks and "no mask" side by side (no provider does)."""
     offers = [{hint.numa_affinity for hint in hints if hint.preferred} for hints in lists]
-    masks = set().union(*offers) - {None}
-    result = {
-        mask & full for mask in masks if mask is not None and all(mask in offer or None in offer for offer in offers)
+    found = {
+        full if mask is None else mask & full
+        for mask in set[NUMAMask | None]().union(*offers) or {None}
+        if all(mask in offer or None in offer for offer in offers)
     }
-    if all(None in offer for offer in offers):
-        result.add(full)
-    result.discard(0)
-    return result
+    return found - {0}
 
 
 # One combination of hints and what it merges to (6.1), for people who check a merge step by step: no merge needs it.

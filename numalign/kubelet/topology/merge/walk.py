@@ -74,11 +74,10 @@ def _average(new: NUMAMask, numa: NUMAInfo, old: NUMAMask) -> int:
 def _distance(mask: NUMAMask, numa: NUMAInfo) -> int:
     distances = numa.distances or {}
     members = [node for node in sorted(numa.nodes) if mask >> node & 1]
-    total = 0
-    for node in members:
-        row = distances[node]
-        for other in members:
-            if other >= len(row):
-                raise KubeletPanicError(f"runtime error: index out of range [{other}] with length {len(row)}")
-            total += row[other]
-    return total
+    return sum(_read(distances[node], other) for node in members for other in members)
+
+
+def _read(row: Sequence[int], node: int) -> int:
+    if node >= len(row):
+        raise KubeletPanicError(f"runtime error: index out of range [{node}] with length {len(row)}")
+    return row[node]
