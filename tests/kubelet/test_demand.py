@@ -38,9 +38,11 @@ def test_whole_cpus_are_exclusive(asked: str, cpus: int) -> None:
 
 POD_LEVEL = [
     ("app containers add up", ["app cpu=1 memory=1Gi v/g=1", "app cpu=2 memory=2Gi v/g=2"], (3, 3, 3)),
-    ("an init container is a peak", ["init cpu=5 memory=4Gi v/g=2", "app cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi"],
+    ("an init container is a peak",
+     ["init cpu=5 memory=4Gi v/g=2", "app cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi"],
      (5, 4, 2)),
-    ("a smaller one is none", ["init cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi v/g=1"],
+    ("a smaller one is none",
+     ["init cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi v/g=1", "app cpu=1 memory=1Gi v/g=1"],
      (2, 2, 2)),
     ("a sidecar adds to app containers", ["sidecar cpu=1 memory=1Gi v/g=1", "app cpu=2 memory=3Gi v/g=2"], (3, 4, 3)),
     ("and to the init containers after it",
@@ -74,7 +76,8 @@ def test_cpus_that_no_container_has_alone_count_for_no_pod() -> None:
 
 def test_a_burstable_pod_asks_for_devices_alone() -> None:
     made = read_pod({"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [
-        {"name": "c", "resources": {"requests": {"cpu": "1", "v/b": "2", "v/a": "1"}, "limits": {"v/b": "2", "v/a": "1"}}},
+        {"name": "c", "resources": {"requests": {"cpu": "1", "v/b": "2", "v/a": "1"},
+                                    "limits": {"v/b": "2", "v/a": "1"}}},
     ]}})  # fmt: skip
     demand = read_demand(made)
     assert (demand.guaranteed, demand.cpus, demand.memory) == (False, 0, ())

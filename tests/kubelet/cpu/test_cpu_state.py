@@ -1,4 +1,4 @@
-"""Who holds which CPUs: assignments, the shared pool, what init containers leave (docs/rules/cpu-manager.md 4, 9, 10)."""
+"""Who holds which CPUs: assignments, the pool, what init containers leave (docs/rules/cpu-manager.md 4, 9, 10)."""
 
 from __future__ import annotations
 

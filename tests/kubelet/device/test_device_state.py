@@ -114,7 +114,8 @@ def test_sets_and_links_name_devices() -> None:
 
 @pytest.mark.parametrize(
     "ordered",
-    [("a2", "a10"), ("a", "a1"), ("a1", "b"), ("1", "a"), ("a1b2", "a1b10"), ("a02", "a2"), ("a2", "a03"), ("9" * 5000, "1" + "0" * 5000)],
+    [("a2", "a10"), ("a", "a1"), ("a1", "b"), ("1", "a"), ("a1b2", "a1b10"), ("a02", "a2"), ("a2", "a03"),
+     ("9" * 5000, "1" + "0" * 5000)],
 )  # fmt: skip
 def test_the_natural_order(ordered: tuple[str, str]) -> None:
     one, other = map(natural_key, ordered)
