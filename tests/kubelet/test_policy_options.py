@@ -63,6 +63,16 @@ def test_the_closest_nodes_are_suggested_where_there_is_a_choice(
     assert (row.suggested(machine) is not None) is suggested
 
 
+def test_whole_cores_are_suggested_where_cores_have_threads() -> None:
+    row = OPTIONS["full-pcpus-only"]
+    assert row.suggested is not None
+    one, two = (Machine("m", (NUMANode(0, 0b1111),), cores=cores) for cores in ((1, 2, 4, 8), (0b101, 0b1010)))
+    assert row.suggested(one) is None
+    assert row.suggested(two) == ("true", "no two containers on the threads of one core")
+    assert row.suggested(Machine("m", (NUMANode(0, 0b111),), cores=(1, 0b110))) is not None
+    assert Option("x", "cpu", {}).suggested(two) is None
+
+
 def test_more_nodes_are_suggested_where_there_are_more_than_the_default() -> None:
     row = OPTIONS["max-allowable-numa-nodes"]
     assert row.suggested is not None

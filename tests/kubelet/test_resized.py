@@ -9,7 +9,7 @@ import pytest
 from numalign.kubelet.admission import admit, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.releases.table import kubelet, parse_version
-from numalign.kubelet.resized import by_container, by_spec, by_sum
+from numalign.kubelet.resized import by_container, by_spec, by_sum, by_sum_of_containers
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from tests.kubelet.regular import regular
@@ -64,3 +64,44 @@ def test_a_pod_that_comes_asks_by_its_spec() -> None:
 def test_a_pod_without_a_status_counts_by_its_spec() -> None:
     new = read_pod(pod("new", "2"))
     assert by_spec(new) is by_container(new) is by_sum(new) is None
+
+
+STATUS: Manifest = {
+    "containerStatuses": [
+        {"name": "c", "allocatedResources": {"cpu": "2"}, "resources": {"requests": {"cpu": "4"}}},
+        {"name": "d", "allocatedResources": {"cpu": "3"}},
+    ],
+    "allocatedResources": {"cpu": "5"},
+    "resources": {"requests": {"cpu": "6"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "level", "infeasible", "counted"),
+    [
+        # Of each container the largest, together; the largest sum of what is asked for, set aside, in force;
+        # what the status says of the pod takes the place of the latter two.
+        (("1", "1"), None, False, (5, 7, 6)),
+        (("8", "1"), None, False, (9, 9, 9)),
+        (("8", "1"), None, True, (5, 7, 6)),
+        (("1", "1"), "9", False, (9, 9, 9)),
+        (("1", "1"), "9", True, (6, 6, 6)),
+        (("1", "1"), "1", False, (6, 6, 6)),
+    ],
+)
+def test_how_a_pod_counts_that_is_resized(
+    asked: tuple[str, str], level: str | None, infeasible: bool, counted: tuple[int, int, int]
+) -> None:
+    """docs/rules/kubelet-1.37.md 8."""
+    reasons = ["Infeasible"] if infeasible else []
+    spec: Manifest = {
+        "containers": [
+            {"name": name, "resources": {"requests": {"cpu": cpus}}} for name, cpus in zip("cd", asked, strict=True)
+        ]
+    }
+    if level:
+        spec["resources"] = {"requests": {"cpu": level}}
+    conditions = [{"type": "PodResizePending", "reason": reason} for reason in reasons]
+    made = read_pod({"metadata": {"name": "p"}, "spec": spec, "status": {**STATUS, "conditions": conditions}})
+    found = [count(made) for count in (by_container, by_sum_of_containers, by_sum)]
+    assert [one and one["cpu"] / 10**9 for one in found] == list(counted)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.kubelet.fit.predicates import (
+    as_static,
     matches_node,
     ports_taken,
     selects_fields,
@@ -216,3 +217,9 @@ def test_a_static_pod_comes_from_anywhere_but_the_api_server() -> None:
     assert not pod(annotations={"kubernetes.io/config.source": "api"}).is_static
     for source in ("file", "http"):
         assert pod(annotations={"kubernetes.io/config.source": source}).is_static
+
+
+def test_a_pod_as_the_kubelet_reads_it_from_a_file() -> None:
+    made = as_static(pod(annotations={"a": "b"}))
+    assert made.is_static
+    assert made.annotations["a"] == "b"

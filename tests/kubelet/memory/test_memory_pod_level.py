@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
@@ -9,6 +11,7 @@ from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.memory.pod_level import allocate_pod, budget_problem, pod_hints
 from numalign.kubelet.memory.state import initial_state
 from numalign.kubelet.topology.hints import CANNOT_FIT, TopologyHint
+from numalign.model.pod import ContainerKind
 from tests.kubelet.memory.nodes import GI, static
 
 WORD = 1 << 64
@@ -26,7 +29,7 @@ def pod(containers: str, **budget: int) -> PodDemand:
         kind, *amounts = text.split()
         names = ("memory", "hugepages-1Gi")
         memory = tuple(sorted((name, int(amount) * GI) for name, amount in zip(names, amounts, strict=False)))
-        made.append(ContainerDemand(f"c{number}", kind, 0, memory, ()))  # type: ignore[arg-type]
+        made.append(ContainerDemand(f"c{number}", cast(ContainerKind, kind), 0, memory, ()))
     whole = tuple(sorted((name.replace("_", "-"), amount * GI) for name, amount in budget.items()))
     return PodDemand("p", True, tuple(made), 0, whole, (), as_a_whole=True)
 

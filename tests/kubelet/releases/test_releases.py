@@ -23,6 +23,8 @@ from numalign.kubelet.releases.table import (
     between,
     exact_kubelets,
     first_with_option,
+    first_with_setting,
+    head_text,
     is_history,
     known_kubelets,
     kubelet,
@@ -127,6 +129,18 @@ class TestTable:
             "pod-level defaults since 1.37",
             "feature gates that need others since 1.37",
         ]
+
+    def test_a_release_is_written(self) -> None:
+        assert version_text(NEWEST) == NEWEST_TEXT
+        assert head_text(NEWEST) == NEWEST_TEXT
+        assert head_text(PUBLISHED) == f"{version_text(PUBLISHED)} (from published changes, not recorded)"
+
+    def test_a_setting_has_a_first_release(self) -> None:
+        firsts = {name: first_with_setting(name) for name in kubelet(PUBLISHED).settings}
+        assert {*firsts.values()} <= {OLDEST, *(change.since for change in all_changes())}
+        for setting, first in firsts.items():
+            having = [minor for minor in range(16, 38) if setting in kubelet((1, minor)).settings]
+            assert having == list(range(first[1], 38))
 
     def test_an_upgrade_brings_the_changes_between(self) -> None:
         assert [change.topic for change in between((1, 23), (1, 24))] == ["preferred hints"]

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.start.reservation import Amount, Reservation, add, check_capacity, inner_form, reserve
+from numalign.kubelet.start.reservation import (
+    Amount,
+    Reservation,
+    add,
+    capacity,
+    check_capacity,
+    inner_form,
+    readable_reservation,
+    reserve,
+)
 from numalign.model import cpuset, quantity
 from numalign.model.gotext import ConversionError, parse_bool, parse_int, quote
 from numalign.model.machine import Machine
@@ -199,3 +208,17 @@ def test_no_integers(text: str, message: str) -> None:
 def test_quoting() -> None:
     """Control characters, quotes and backslashes are escaped; other text stays."""
     assert quote('a"b\\\n\x01é') == '"a\\"b\\\\\\n\\x01é"'
+
+
+def test_what_a_configuration_reserves_that_nobody_has_checked() -> None:
+    given = KubeletConfig(kube_reserved={"cpu": "1"}, reserved_system_cpus="0-2", eviction_hard={})
+    found = readable_reservation(given, MACHINE)
+    assert found is not None
+    assert found.nano("cpu") == 3 * 10**9
+    for bad in (given._replace(reserved_system_cpus="x"), given._replace(kube_reserved={"memory": "1x"})):
+        assert readable_reservation(bad, MACHINE) is None
+
+
+def test_local_storage_is_counted_unless_it_is_switched_off() -> None:
+    stored = MACHINE._replace(storage=5)
+    assert {*capacity(stored)} - {*capacity(stored, storage=False)} == {"ephemeral-storage"}

@@ -13,7 +13,7 @@ from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.resize import resize
-from numalign.kubelet.start.restart import Restarted, restart
+from numalign.kubelet.start.restart import Restarted, come_up, restart, running_of
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.pod import Pod
@@ -83,6 +83,25 @@ def test_a_running_container_needs_no_device_of_a_plugin_that_is_not_back() -> N
 
     assert [one.result.admit for one in running.pods] == [True]
     assert "no healthy devices present" in stopped.pods[0].result.message
+
+
+def test_containers_that_run_are_all_but_init_containers() -> None:
+    limits = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+    sidecar = {"name": "s", "restartPolicy": "Always", **limits}
+    spec = {"initContainers": [{"name": "i", **limits}, sidecar], "containers": [{"name": "c", **limits}]}
+    made = read_pod({"metadata": {"name": "a", "uid": "a"}, "spec": spec})
+    assert running_of([made, pod("b", 1)]) == {("a", "s"), ("a", "c"), ("b", "c")}
+
+
+def test_the_node_is_judged_as_a_whole_unless_nobody_asks() -> None:
+    """Rule 73 is of the managers; one pod more than the node can have is rejected by the fit check."""
+    node, state = node_with(pod("a", 2))
+    full = setup(max_pods=0)
+    assert come_up(full, node, state).view is not None
+    assert come_up(full, node, state, fit_check=False).view is None
+    (one,) = restart(full, node, state, (pod("a", 2),)).pods
+    (judged,) = restart(full, node, state, (pod("a", 2),), fit_check=True).pods
+    assert (one.admit, judged.admit) == (True, False)
 
 
 def test_a_pod_that_does_not_come_again_leaves_nothing() -> None:
