@@ -96,6 +96,12 @@ READING = [
         "value",
         "not a quantity",
     ),
+    (
+        "true, which is no amount",
+        {"devices": [{"name": "a", "capacity": {"m": {"value": True}}}]},
+        "value",
+        "expected a quantity",
+    ),
     ("a count that is text", {"pool": {"name": "p", "resourceSliceCount": "1"}}, "resourceSliceCount", "whole number"),
     ("a number too large", {"devices": [{"name": "a", "attributes": {"i": {"int": 2**63}}}]}, "int", "whole number"),
     ("too many devices", {"devices": [{"name": str(index)} for index in range(MAX_DEVICES + 1)]}, "devices", "1024"),

@@ -181,6 +181,12 @@ def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) 
     assert capacity == ([said] if said else [])
 
 
+def test_less_than_one_of_a_capacity() -> None:
+    wanted = [claim("c", request("r", "gpu", capacity={"requests": {"m": "600m"}}))]
+    part = {**SHARED, "capacity": {"m": {"value": "500m"}}}
+    assert texts(wanted, gpus(1, **part)) == ["request 500m of m in r (now 600m)"]
+
+
 def test_the_claim_that_failed_is_changed_and_the_others_stay() -> None:
     [one] = found([claim("a", request("r", "gpu")), claim("b", request("s", "gpu", 3))], gpus(3))
 

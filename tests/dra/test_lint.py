@@ -63,6 +63,13 @@ NEVER = [
         "impossible",
     ),
     (
+        "a request that the constraint is not about does not count",
+        asking("gpu.nvidia.com", "dra.net", "unknown", match="dra.net/numaNode", only=("r0", "r1")),
+        "gpu.nvidia.com does not publish it",
+        f"match {ROOT}",
+        "impossible",
+    ),
+    (
         "two of them",
         asking("gpu.nvidia.com", "gpu.amd.com", match="dra.net/numaNode"),
         "gpu.amd.com and gpu.nvidia.com do not publish it",
@@ -162,6 +169,15 @@ FINE = [
 @pytest.mark.parametrize("wanted", [row[1] for row in FINE], ids=[row[0] for row in FINE])
 def test_a_constraint_that_may_hold(wanted: dict[str, Any]) -> None:
     assert found(wanted) == []
+
+
+def test_a_selector_that_costs_too_much_is_told_with_its_alternative() -> None:
+    deep = "true"
+    for name in "abcd":
+        deep = f"device.attributes['d'].all({name}, {deep})"
+    forms = [{"name": "big", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": deep}}]}]
+    [one] = found(claim("c", {"name": "r", "firstAvailable": forms}))
+    assert one.message.startswith("request big, selector 0: the API server rejects it")
 
 
 def test_alternatives_are_requests_by_themselves() -> None:

@@ -228,6 +228,7 @@ def test_memory_is_what_its_driver_publishes() -> None:
     ]
     found = read(resource_slice("dra.cpu", [cpu(0)]), resource_slice("dra.memory", [*sizes, *odd]))
 
+    assert found.machine.node.name == "node-1"
     assert [(node.id, node.memory >> 30, node.hugepages) for node in found.machine.numa_nodes] == [
         (0, 11, {"1Gi": 3 << 30}),
         (3, 1, {}),

@@ -49,6 +49,14 @@ def test_class_and_request_have_to_hold() -> None:
     assert not selects(one(), "true", "true", "false")
 
 
+def test_a_device_that_cannot_be_asked_costs_nothing() -> None:
+    selection = Selection(NODE, features())
+    [odd] = candidates(pool({"name": "a", "attributes": {"v": {"version": "x"}}}))
+    with pytest.raises(AllocationError):
+        selection.selects(odd, KEY, DeviceRequest("r", "c"), DeviceClass("c", ("true",)), "ns/x")
+    assert selection.cost == 0
+
+
 def test_the_class_s_selectors_run_first() -> None:
     assert not selects(one(), "false", f"{INDEX}.nope == 1 / 0")
     with pytest.raises(AllocationError, match="class c: selector #0: CEL runtime error"):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.dra.features import features
 from numalign.dra.pools import Pool
 from numalign.dra.usage import Counters, added, consumed, fits, taken_of, usage, violates
 from numalign.dra.values import Capacity, Claim, CounterUse, Device, DeviceID, RequestPolicy, Slice, Taken
@@ -96,6 +97,25 @@ REFUSED = [
 @pytest.mark.parametrize(("amount", "by", "refused"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_a_policy_refuses_an_amount(amount: str, by: RequestPolicy | None, refused: bool) -> None:
     assert violates(parse(amount), by) is refused
+
+
+HALVES = policy(least="500m", step="500m")
+IN_THOUSANDTHS = [
+    ("on a step", "1500m", HALVES, False),
+    ("on no step", "750m", HALVES, True),
+    ("between thousandths", "500500u", HALVES, True),
+    ("on a step of fractions that is none of whole numbers", "3", policy(least="500m", step="2500m"), False),
+    ("an end that is no thousandth: whole numbers count", "2500m", policy(least="1", step="1000000100n"), False),
+    ("more than the most", "2", policy(least="500m", most="1500m"), True),
+]
+
+
+@pytest.mark.parametrize(
+    ("amount", "by", "refused"), [row[1:] for row in IN_THOUSANDTHS], ids=[row[0] for row in IN_THOUSANDTHS]
+)
+def test_a_policy_of_fractions_refuses_an_amount(amount: str, by: RequestPolicy, refused: bool) -> None:
+    """From 1.37 on (docs/rules/kubelet-1.37.md 11)."""
+    assert violates(parse(amount), by, features("1.37")) is refused
 
 
 SHARED = Device("d", capacity={"m": Capacity(TEN, policy(values="2 4")), "n": Capacity(parse("3"))}, shared=True)

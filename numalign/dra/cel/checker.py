@@ -169,7 +169,7 @@ class Checker:
             self.qualified[id(node)] = function = name
             table, given = FUNCTIONS, node.arguments
         elif name in UNSUPPORTED:
-            self._refuse_name(name, name, node.position)
+            self._refuse_name(name, node.position)
         else:
             table = METHODS if node.target is not None else FUNCTIONS
             given = node.arguments if node.target is None else (node.target, *node.arguments)
@@ -184,14 +184,14 @@ class Checker:
             one for one in table.get(function, ()) if not one.needs or one.needs in self.environment.features
         )
         if not overloads:
-            self._refuse_name(function, name, node.position)
+            self._refuse_name(function, node.position)
         self._check_pattern(function, given, node.position)
         found, kind = resolve(function, overloads, arguments, node.position)
         self.forms[id(node)] = found
         return kind
 
-    def _refuse_name(self, function: str, name: str, position: int) -> None:
-        if function in UNSUPPORTED or name in UNSUPPORTED:
+    def _refuse_name(self, function: str, position: int) -> None:
+        if function in UNSUPPORTED:
             raise UnsupportedError(f"selector uses {function}, which numalign does not know", position)
         if function in METHODS or function in FUNCTIONS:
             raise CompileError(f"found no matching overload for '{function}'", position)
@@ -246,7 +246,7 @@ class Checker:
         if node.kind in ("all", "exists", "exists_one"):
             return BOOL
         if node.result is None:
-            return list_of(DYN if is_dynamic(range_) else kinds[-1])
+            return list_of(*kinds)
         result = self._with(scope, node.result)
         if node.kind == "transform_entry":
             return result

@@ -94,6 +94,8 @@ UNBOUND = [
     "device.attributes['d'][?'model'].orValue('').matches('^H100')",
     "device.attributes['d'].?model.orValue('').contains('H100')",
     f"{ATTRIBUTE}.split('-').exists(x, x.matches('a'))",
+    "device.attributes['d'].?model.optMap(m, m.matches('a')).orValue(false)",
+    "device.attributes.?d.model.value().matches('a')",
     "device.attributes['d'].?model.value().find('a') == 'a'",
 ]
 

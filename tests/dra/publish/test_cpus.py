@@ -61,6 +61,10 @@ def test_a_device_for_the_machine() -> None:
     ]
 
 
+def test_a_single_cpu_says_its_socket() -> None:
+    assert [said["dra.cpu/socketID"] for _, said in published("cpu")] == [0] * 4 + [1] * 4
+
+
 def test_claims_share_a_group_by_its_capacity() -> None:
     for one in devices(MACHINE, "numanode", 0):
         assert one.device.shared
