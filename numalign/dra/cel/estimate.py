@@ -120,19 +120,20 @@ class Estimate:
         return part
 
     def _call(self, node: syntax.Call) -> Part:
+        function = self._checker.qualified.get(id(node), node.function)
         target = () if node.target is None or id(node) in self._checker.qualified else (node.target,)
         parts = [self.of(one) for one in (*target, *node.arguments)]
         forms = self._checker.forms.get(id(node), ())
         of_texts = any(form.result in (STRING, BYTES) or form.result.name == "list" for form in forms)
         size = UNBOUND if of_texts else 1
-        if node.function == "+":
+        if function == "+":
             size = sum(part.size for part in parts)
-        elif node.function in ("lowerAscii", "upperAscii", "trim", "charAt", "substring", "find"):
+        elif function in ("lowerAscii", "upperAscii", "trim", "charAt", "substring", "find"):
             size = parts[0].size
-        elif node.function in ("value", "or", "orValue", "optional.of", "dyn"):
+        elif function in ("value", "or", "orValue", "optional.of", "dyn"):
             size = UNBOUND
         spent = sum(part.cost for part in parts)
-        return Part(size, cost=spent + _own_cost(node.function, [part.size for part in parts]))
+        return Part(size, cost=spent + _own_cost(function, [part.size for part in parts]))
 
 
 def _own_cost(function: str, sizes: list[float]) -> float:

@@ -77,16 +77,16 @@ def matches_cost(text: str, pattern: str, _: int = 0) -> int:
 
 def _to_int(value: Value) -> int:
     if isinstance(value, float):
-        if math.isnan(value) or not -(2.0**63) < value < 2.0**63:
+        if not -(2.0**63) < value < 2.0**63:
             raise EvaluationError("integer overflow")
         return int(value)
     return _int(int(value))
 
 
 def _to_uint(value: Value) -> Uint:
-    if isinstance(value, float) and (math.isnan(value) or not 0 <= value < 2.0**64):
+    if not 0 <= value < 2.0**64:
         raise EvaluationError("unsigned integer overflow")
-    return _uint(int(value))
+    return Uint(int(value))
 
 
 def _text_to_int(text: str) -> int:

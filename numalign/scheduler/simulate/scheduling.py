@@ -155,8 +155,8 @@ class Scheduling:
 
     def _refresh(self, shape: Shape) -> None:
         """Judge the machines that changed since the shape's last attempt."""
-        all_of_them = shape.judged[0] is None or len(self._log) - shape.read > len(self._machines)
-        changed = range(len(self._machines)) if all_of_them else dict.fromkeys(self._log[shape.read :])
+        new = shape.judged[0] is None
+        changed = range(len(self._machines)) if new else dict.fromkeys(self._log[shape.read :])
         shape.read = len(self._log)
         for number in changed:
             shape.put(number, self._judge.judge(self._machines[number], shape))

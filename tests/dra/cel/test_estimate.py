@@ -65,7 +65,7 @@ COSTS = [
     ("[1, 2, 3].map(x, x * 2).size() == 3", 58),
     ("['aa', 'b'].exists(x, x.matches('a'))", 21),
     ("{'a': 'b', 'c': 'd'}.size() == 2", 32),
-    ("sets.contains([1, 2, 3], [1, 2])", 21),
+    ("sets.contains([1, 2, 3], [1, 2])", 26),
     ("device.attributes['d'].?model.optMap(m, m == 'a').orValue(false)", 9),
     ("device.driver.matches('a')", 9),
     ("device.capacity['d'].memory.compareTo(quantity('1')) > 0", 7),
