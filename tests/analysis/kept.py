@@ -9,18 +9,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+UPDATES = bool(os.environ.get("NUMALIGN_UPDATE_GOLDEN"))
+
 
 def hold(file: Path, answers: Iterable[Any]) -> None:
     """Compare answers with those of a file. `NUMALIGN_UPDATE_GOLDEN=1` writes it anew; read what changed."""
     found = [json.loads(json.dumps(plain(one))) for one in answers]
-    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
-        text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in found)
-        file.write_bytes(gzip.compress(text.encode(), mtime=0))
+    if UPDATES:
+        write(file, found)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         kept = [json.loads(line) for line in lines]
     assert len(found) == len(kept)
     for number, (one, other) in enumerate(zip(found, kept, strict=True)):
         assert one == other, number
+
+
+def write(file: Path, rows: Iterable[Any]) -> None:
+    """Write a file anew."""
+    text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in rows)
+    file.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def plain(value: Any) -> Any:

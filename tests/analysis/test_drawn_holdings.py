@@ -81,6 +81,8 @@ def addresses(groups: Any) -> dict[str, list[str]]:
 
 def started(dice: Random, on: Machine, policy: str = "") -> Node:
     policy = policy or dice.choice(("none", "best-effort"))
+    if any(numa.id < 0 for numa in on.numa_nodes):  # docs/rules/topology-manager.md 2.3
+        policy = "none"
     pins = STATIC if policy != "none" and dice.randrange(2) else {}
     kept = {"reserved_system_cpus": str(next(ids(on.cpus)))} if dice.randrange(2) else {}
     return twin.start(Setup(on, config(policy, **pins, **kept), "ideal"))[0]
@@ -88,7 +90,7 @@ def started(dice: Random, on: Machine, policy: str = "") -> Node:
 
 def machine(dice: Random) -> Machine:
     count, cpus = dice.choice((1, 2, 2, 3, 4, 4)), 4
-    odd = dice.choice((0, 0, 0, 0, 5))  # an id that leaves a gap
+    odd = dice.choice((0, 0, 0, 0, 5, -count))  # an id that leaves a gap, or is below 0
     numbers = [place + (odd if place == count - 1 else 0) for place in range(count)]
     bare = dice.choice((None, None, 1, count - 1)) if count > 2 else None  # a node of memory alone
     row = [tuple(10 if a == b else dice.choice((12, 20, 20, 30)) for b in range(count)) for a in range(count)]
@@ -164,8 +166,8 @@ def holding(dice: Random, node: Node) -> Holding:
         if members:
             found = tuple(device_ids(resource, members))
             devices.append(HeldDevices(name, found, per_numa(resource, members), members))
-    masks = [1 << one.id for one in node.machine.numa_nodes]
-    mask = dice.choice((*masks, sum(masks), masks[0] | masks[-1]))
+    masks = [1 << one.id for one in node.machine.numa_nodes if one.id >= 0]
+    mask = dice.choice((*masks, sum(masks), masks[0] | masks[-1])) if masks else 1
     kinds = [name for name in ("memory", "hugepages-2Mi") if name in node.memory.places]
     blocks = tuple(Block(mask, name, dice.choice((0, GI, 5 * GI))) for name in kinds if dice.randrange(2))
     missing = ("v.com/gone",) if not dice.randrange(8) else ()

@@ -59,7 +59,7 @@ def _holders(state: NodeState) -> Iterator[Contradiction]:
             if pod is None and uid not in state.leftovers:
                 yield Contradiction((*path, uid), "belongs to no pod of the node")
             names = {container.name for container in pod.containers} if pod else containers.keys()
-            for name in containers.keys() - names:
+            for name in sorted(containers.keys() - names):
                 yield Contradiction((*path, uid, name), "the pod has no such container")
 
 
@@ -132,7 +132,7 @@ def _asked(node: Node, state: NodeState) -> Iterator[Contradiction]:
             if node.memory.policy == "Static" and last and amounts != container.memory:
                 yield Contradiction(("memory", "entries", uid, name), "not the requested memory")
             held = state.device.holdings.get(uid, {}).get(name, {})
-            for resource in held.keys() - dict(container.devices).keys():
+            for resource in sorted(held.keys() - dict(container.devices).keys()):
                 yield Contradiction(("devices", "holdings", uid, name, resource), "the container requests none")
             for resource, amount in container.devices:
                 found = held.get(resource, 0).bit_count()

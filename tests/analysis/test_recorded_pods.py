@@ -1,0 +1,75 @@
+"""What is found about recorded and drawn pods, whole: each refusal with what is around it, each placement with its why.
+
+`recorded_pods.jsonl.gz` has the answers for pods that were chosen so that they go through all of `analysis`: steps of
+recorded scenarios, and drawn ones by their numbers. `NUMALIGN_UPDATE_GOLDEN=1` makes them anew; read what changed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from numalign.analysis.explanation import explain_outcome
+from numalign.analysis.situation import Situation
+from numalign.kubelet.admission import Outcome
+from numalign.render.json.explain import explain_json
+from numalign.render.text.changes import Advice
+from numalign.results.explain import ExplainResult
+from numalign.tasks.explain import explained_pod
+from numalign.tasks.hardware_to_add import with_what_lacks
+from tests.analysis.kept import UPDATES, plain, write
+from tests.analysis.test_recorded_refusals import without_words
+from tests.analysis.whatif.drawn import drawn
+from tests.refusals.survey import met, named
+
+FILE = Path(__file__).parent / "recorded_pods.jsonl.gz"
+SHARES = 8
+"""They are split among so many tests."""
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_what_is_found_about_a_pod_is_as_it_was(share: int) -> None:
+    rows = recorded()[share::SHARES]
+    assert rows
+    for row in rows:
+        assert told(row["of"]) == row["told"], row["of"]
+
+
+def told(of: Any) -> Any:
+    """Tell of a step of a recorded scenario (its name and number) or of a drawn case, as a file has it."""
+    if isinstance(of, int):
+        return values(*drawn(of))
+    name, step = of
+    return next(values(situation, found) for index, situation, found in met(scenario(name)) if index == step)
+
+
+@cache
+def scenario(name: str) -> dict[str, Any]:
+    return named(name)
+
+
+def values(situation: Situation, outcome: Outcome) -> Any:
+    """Give what programs are told, without texts, and the values that it and the texts are made of."""
+    found = explain_outcome(situation, outcome, altered=with_what_lacks(situation, outcome))
+    pod = explained_pod(found, details=outcome.admit, all_alternatives=outcome.admit)
+    advice = Advice([None] * len(pod.changes), "")
+    [shown] = explain_json(ExplainResult(situation.setup, 0, (pod,), ()), [advice], ())["pods"]
+    if outcome.admit:
+        kept = [[one.apart, one.alignment] for one in pod.pod.containers], [one.cause for one in pod.unpinned]
+        return json.loads(json.dumps([without_words(shown), plain((kept, pod.matrices, pod.placements))]))
+    return json.loads(json.dumps([without_words(shown), plain((pod.refusal, pod.besides, pod.matrices, pod.untied))]))
+
+
+@cache
+def recorded() -> list[dict[str, Any]]:
+    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    if UPDATES:
+        rows = [{"of": row["of"], "told": told(row["of"])} for row in rows]
+        write(FILE, rows)
+    return rows
