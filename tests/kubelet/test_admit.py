@@ -302,6 +302,29 @@ class TestReasons:
         assert (result.admit, result.stage, result.reason, result.message) == (True, "", "", "")
         assert (result.container, result.provider) == (None, "")
 
+    @pytest.mark.parametrize("scope", ["container", "pod"])
+    def test_a_crash_over_a_pod_with_resources_of_its_own_is_a_result(self, scope: str) -> None:
+        """docs/rules/kubelet-versions.md 6.5 and 6.6."""
+        rows = {1: (10, 20), 2: (20, 10)}
+        gaps = machine()._replace(
+            numa_nodes=tuple(NUMANode(n, 0b1111 << 4 * n - 4, GIB, distances=row) for n, row in rows.items())
+        )
+        config = KubeletConfig(
+            topology_manager_policy="best-effort",
+            topology_manager_policy_options={"prefer-closest-numa-nodes": "true"},
+            topology_manager_scope=scope,
+            cpu_manager_policy="static",
+            feature_gates={"PodLevelResourceManagers": True},
+        )
+        started, state = node.start(Setup(gaps, config, "ideal"))
+        asked = pod("p", asks("1"))._replace(as_a_whole=True)
+
+        after, result = node.admit(started, state, asked)
+
+        assert (result.admit, result.stage, result.provider) == (False, "panic", "")
+        assert result.container == ("c0" if scope == "container" else None)
+        assert after.leftovers == ("p",)
+
     def test_a_crash_is_a_result(self) -> None:
         """Distance rows without entries for the ids: rule 8.4."""
         gaps = machine()._replace(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from numalign.errors import StartError
-from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.config import IDEAL, KubeletConfig, Level, MemoryReservation
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start
-from numalign.kubelet.topology.options import TopologyOptions, not_enabled, read_options
+from numalign.kubelet.topology.options import TopologyOptions, not_enabled, read_options, start
 from numalign.model.machine import Machine, NUMANode
 from tests.conformance import cases
 from tests.conftest import VECTORS
@@ -184,6 +185,39 @@ def test_a_raised_limit_admits_nine_nodes() -> None:
     assert check_start(Setup(NINE, config, "kubelet")).options == TopologyOptions(
         max_allowable_numa_nodes=9, prefer_closest_numa_nodes=True
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "machine", "text"),
+    [
+        ({"topology_manager_policy": "numa"}, TWO, 'unknown policy: "numa"'),
+        ({"topology_manager_policy": "restricted", "topology_manager_scope": "node"}, TWO, 'unknown scope: "node"'),
+        (_options(), NINE, "unsupported on machines with more than 8 NUMA Nodes"),
+        (_options(limit="8"), NINE, "unsupported on machines with more than 8 NUMA Nodes"),
+        (_options(limit="7"), TWO, 'the minimum value of "max-allowable-numa-nodes" should not be less than 8'),
+        (_options(closest="T"), BLIND, "cannot discover NUMA topology: error getting NUMA distances from cadvisor"),
+        (_options(closest="F"), BLIND, ""),
+        (_options(limit="8"), TWO, ""),
+    ],
+)
+def test_the_topology_manager_checks_its_settings(fields: dict[str, Any], machine: Machine, text: str) -> None:
+    """docs/rules/topology-manager.md 2, whatever was validated before."""
+    config, levels = KubeletConfig(**fields), V1_32.levels("topology")
+    with pytest.raises(StartError) if text else nullcontext() as refused:
+        start(config, machine, gates=lambda _gate: True, levels=levels, refusal=not_enabled)
+    assert not refused or refused.value.message == text
+
+
+@pytest.mark.parametrize(("level", "on"), [("Alpha", False), ("Beta", True), ("Stable", True)])
+def test_an_option_needs_the_gate_of_its_level(level: Level, on: bool) -> None:
+    config = KubeletConfig(topology_manager_policy_options={"prefer-closest-numa-nodes": "true"})
+    gates = {"TopologyManagerPolicyAlphaOptions": False, "TopologyManagerPolicyBetaOptions": True}
+    levels: dict[str, Level] = {"prefer-closest-numa-nodes": level}
+    if on:
+        assert read_options(config, gates.__getitem__, levels, not_enabled).prefer_closest_numa_nodes
+        return
+    with pytest.raises(StartError, match="topology manager policy alpha-level options not enabled"):
+        read_options(config, gates.__getitem__, levels, not_enabled)
 
 
 def test_first_bad_option_by_name_is_told() -> None:

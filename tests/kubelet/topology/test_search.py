@@ -38,6 +38,19 @@ def merged(policy: str, lists: list[Hints], numa: NUMAInfo) -> tuple[TopologyHin
     return merge(policy, [{"r": hints} for hints in lists], numa)
 
 
+def tight(dice: Dice) -> tuple[NUMAInfo, list[Hints]]:
+    """Up to six nodes with amounts of one or two things, of which nearly all is needed."""
+    nodes = dice.between(3, 6)
+
+    def scarce(each: Dice) -> Hints:
+        rows = each.several(lambda one: tuple(one.between(1, 5) for _ in range(nodes)), 1, 2)
+        spare = each.between(1, 7)
+        return HintFamily((MaskSet((1 << nodes) - 1, tuple(AtLeast(row, max(1, sum(row) - spare)) for row in rows)),), 0)
+
+    distances = {node: tuple(dice.pick((10, 12, 21)) for _ in range(nodes)) for node in range(nodes)}
+    return numa_info(range(nodes), distances if dice.flag() else None), dice.several(scarce, 2, 3)
+
+
 def set_and_width(dice: Dice) -> tuple[int, MaskSet, int]:
     nodes = size(dice)
     return nodes, mask_set(dice, nodes), dice.between(1, nodes)
@@ -77,6 +90,13 @@ class TestFamiliesAgainstTheirHints:
         assert (listed.preferred, expected) == (family.preferred, admitted)
         if policy != "restricted" or expected:
             assert listed == family
+
+    @draws(100)
+    @given(rolled(tight))
+    def test_where_little_can_be_left_out(self, case: tuple[NUMAInfo, list[Hints]]) -> None:
+        """Nothing is preferred: the best mask is an AND of masks that each leave out a little (6.4)."""
+        numa, lists = case
+        assert merged("best-effort", lists, numa) == merged("best-effort", list(explicit(lists)), numa)
 
     @draws(150)
     @given(rolled(set_and_width))
