@@ -45,7 +45,8 @@ def tight(dice: Dice) -> tuple[NUMAInfo, list[Hints]]:
     def scarce(each: Dice) -> Hints:
         rows = each.several(lambda one: tuple(one.between(1, 5) for _ in range(nodes)), 1, 2)
         spare = each.between(1, 7)
-        return HintFamily((MaskSet((1 << nodes) - 1, tuple(AtLeast(row, max(1, sum(row) - spare)) for row in rows)),), 0)
+        wanted = tuple(AtLeast(row, max(1, sum(row) - spare)) for row in rows)
+        return HintFamily((MaskSet((1 << nodes) - 1, wanted),), 0)
 
     distances = {node: tuple(dice.pick((10, 12, 21)) for _ in range(nodes)) for node in range(nodes)}
     return numa_info(range(nodes), distances if dice.flag() else None), dice.several(scarce, 2, 3)
