@@ -3,6 +3,6 @@
 A use case has its command's name, but: `suite` is `test`, `about` is `version` and `doctor`, `node_state` is `release`,
 `upgrade` is a form of `compare`, `dra_*` of `dra`. What several of them share:
 - what a question is about: `requests`, `setup`, `place`, `node`, `node_files`, `cluster`;
-- an answer's parts: `what_if`, `gangs`, `hardware`, `before_after`, `claimed`, `together`;
+- an answer's parts: `problems`, `hardware_to_add`, `scenes`, `claimed`, `together`;
 - many pieces of work: `parallel`.
 """

@@ -41,7 +41,7 @@ with late_imports():
     from numalign.render.json import compare as json
     from numalign.render.picture import occupants
     from numalign.render.text import compare as text
-    from numalign.tasks import before_after, claimed
+    from numalign.tasks import claimed, scenes
 
 if TYPE_CHECKING:
     from numalign.dra.claim_objects import ClaimObjects
@@ -72,7 +72,7 @@ class Shown(NamedTuple):
 
     def scenes(self) -> Sequence[Scene]:
         """Admit the pods once more, to draw them."""
-        return before_after.before_and_after(self.result, self.up.tried, self.terms)
+        return scenes.before_and_after(self.result, self.up.tried, self.terms)
 
 
 VIEW = View[Shown](

@@ -10,9 +10,9 @@ from numalign.cli.view import Output, View, late_imports, tell_and_show
 from numalign.exit_status import ExitStatus
 from numalign.results.compare import Scene, UpgradeResult
 from numalign.sources.machine.loading import machines_of
-from numalign.tasks.before_after import before_and_after_upgrade
 from numalign.tasks.loaded_pods import LoadedPods, Terms, load_pods
 from numalign.tasks.requests import KubeletRequest, PodsRequest
+from numalign.tasks.scenes import before_and_after_upgrade
 from numalign.tasks.setup import LoadedSetup, load_setup
 from numalign.tasks.upgrade import compare_versions
 from numalign.values import NamedTuple
