@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from numalign.errors import Notice
 from numalign.scheduler.fragmentation import Fragmentation
@@ -60,6 +61,10 @@ class NodeCapacity(NamedTuple):
     """Devices that are asked for and the node does not have: its kubelet would admit, but nobody sends pods there."""
 
 
+_COUNTS: Final = slice(1, 9)
+"""The fields of a node that are counts."""
+
+
 class Rounds(NamedTuple):
     """How many whole rounds of a mix a cluster holds."""
 
@@ -78,40 +83,15 @@ class ShapeCapacity(NamedTuple):
     """Of a mix: how many rounds; counts are of its pods then. None: a single shape."""
 
     @property
-    def now(self) -> int | None:
-        """Copies that fit now; None: unknown on every node."""
-        return _sum(one.now for one in self.nodes)
-
-    @property
-    def aligned(self) -> int | None:
-        """Copies that fit now and are aligned; None: unknown on every node."""
-        return _sum(one.aligned for one in self.nodes)
+    def whole(self) -> NodeCapacity:
+        """All nodes as one: each count is the sum of what is known; None: nothing is."""
+        return NodeCapacity._make((self.name, *map(_sum, zip(*(one[_COUNTS] for one in self.nodes), strict=True))))
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Devices that are asked for and no node has."""
         first, *others = [one.missing for one in self.nodes] or [()]
         return tuple([name for name in first if all(name in other for other in others)])
-
-    @property
-    def nothing(self) -> int:
-        """Copies that fit now and have nothing to align."""
-        return sum(one.nothing for one in self.nodes)
-
-    @property
-    def empty_nothing(self) -> int:
-        """Copies that fit the empty cluster and have nothing to align."""
-        return sum(one.empty_nothing for one in self.nodes)
-
-    @property
-    def empty(self) -> int | None:
-        """Copies that fit the empty cluster; None: unknown on every node."""
-        return _sum(one.empty for one in self.nodes)
-
-    @property
-    def empty_aligned(self) -> int | None:
-        """Copies that fit the empty cluster and are aligned; None: unknown on every node."""
-        return _sum(one.empty_aligned for one in self.nodes)
 
     @property
     def unknown(self) -> int:
@@ -121,17 +101,7 @@ class ShapeCapacity(NamedTuple):
     @property
     def too_many(self) -> int:
         """How many copies of `blind` do not fit the nodes whose hardware is known."""
-        return sum(one.blind for one in self.nodes if one.now is not None) - (self.now or 0)
-
-    @property
-    def blind(self) -> int:
-        """What a tool promises that sees nodes as bags."""
-        return sum(one.blind for one in self.nodes)
-
-    @property
-    def blind_empty(self) -> int:
-        """The same for the empty cluster."""
-        return sum(one.blind_empty for one in self.nodes)
+        return sum(one.blind for one in self.nodes if one.now is not None) - (self.whole.now or 0)
 
     @property
     def fragmentation(self) -> Fragmentation:
@@ -178,4 +148,4 @@ class CapacityResult(NamedTuple):
     @property
     def fits(self) -> bool:
         """Whether a copy of some shape fits, and no shape asks for a device that no node has."""
-        return any(shape.now for shape in self.shapes) and not any(shape.missing for shape in self.shapes)
+        return any(shape.whole.now for shape in self.shapes) and not any(shape.missing for shape in self.shapes)

@@ -31,14 +31,14 @@ def _shape(shape: ShapeCapacity) -> dict[str, object]:
     return {
         "name": shape.name,
         "rounds": plain(shape.rounds),
-        **_counts(shape),
+        **_counts(shape.whole),
         "stranded": shape.stranded,
         "fragmentation": _fragmentation(shape.fragmentation),
         "nodes": [_room(one) for one in shape.nodes],
     }
 
 
-def _counts(one: ShapeCapacity | NodeCapacity) -> dict[str, object]:
+def _counts(one: NodeCapacity) -> dict[str, object]:
     return {
         "now": one.now,
         "aligned": one.aligned,

@@ -37,8 +37,12 @@ def heat_map(result: CapacityResult, origin: str) -> Picture:
     for shape in result.shapes:
         top = _shape(canvas, shape, origin, top) + MARGIN
     title = f"NUMA nodes of {origin}: what is free for {', '.join(one.name for one in result.shapes)}"
-    fits = [f"{one.name}: {alignment_text(one.now, one.aligned, one.nothing)}" for one in result.shapes]
+    fits = [f"{one.name}: {_fits(one.whole)}" for one in result.shapes]
     return Picture(canvas.finish(title, "; ".join(fits)), origin, f"fits now: {'; '.join(fits)}")
+
+
+def _fits(one: NodeCapacity) -> str:
+    return alignment_text(one.now, one.aligned, one.nothing)
 
 
 def colour(zone: ZoneRoom) -> str:
@@ -54,8 +58,7 @@ def colour(zone: ZoneRoom) -> str:
 
 def _shape(canvas: Canvas, shape: ShapeCapacity, origin: str, top: float) -> float:
     """Draw one map; returns where it ends."""
-    fits = alignment_text(shape.now, shape.aligned, shape.nothing)
-    title = f"{shape.name} on {origin}: fits now: {fits}"
+    title = f"{shape.name} on {origin}: fits now: {_fits(shape.whole)}"
     y = _legend(canvas, canvas.paragraph(MARGIN, top + 14, title, WIDTH - 2 * MARGIN, 16, 22, bold=True) - 8)
     if len(shape.nodes) <= MAX_NODES_NAMED:
         return _named(canvas, shape.nodes, y)

@@ -58,12 +58,12 @@ def _shape(shape: ShapeCapacity, place: str, *, wide: bool) -> Iterator[Block]:
     yield Title(shape.name)
     if shape.rounds is not None:
         yield Title(f"complete rounds: {shape.rounds.now} now, {shape.rounds.empty} on an empty {place}", 2)
-    what = "pods" if shape.rounds is not None else "fits now"
-    unknown = shape.unknown if shape.now is not None else 0
+    what, whole = "pods" if shape.rounds is not None else "fits now", shape.whole
+    unknown = shape.unknown if whole.now is not None else 0
     where = f", unknown on {unknown} of {len(shape.nodes)} nodes" * bool(unknown)
-    yield Title(f"{what}: {alignment_text(shape.now, shape.aligned, shape.nothing)}{where}", 2)
-    yield Paragraph(f"on an empty {place}: {alignment_text(shape.empty, shape.empty_aligned, shape.empty_nothing)}", 2)
-    blind, more = f"by node totals only: {shape.blind} (empty: {shape.blind_empty})", shape.too_many
+    yield Title(f"{what}: {alignment_text(whole.now, whole.aligned, whole.nothing)}{where}", 2)
+    yield Paragraph(f"on an empty {place}: {alignment_text(whole.empty, whole.empty_aligned, whole.empty_nothing)}", 2)
+    blind, more = f"by node totals only: {whole.blind} (empty: {whole.blind_empty})", shape.too_many
     yield Note(f"{blind}{f': {more} too many' * (more > 0)}", "warn" if more > 0 else "", 2)
     if stranded := amounts_text(shape.stranded, ""):
         yield Paragraph(f"stranded: {stranded}", 2)
