@@ -18,6 +18,7 @@ from numalign.kubelet.cpu import checkpoint as cpu
 from numalign.kubelet.device import checkpoint as device
 from numalign.kubelet.device.state import build
 from numalign.kubelet.memory import checkpoint as memory
+from numalign.kubelet.memory.start import Table
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, Machine, NUMANode
 
@@ -458,3 +459,34 @@ def test_a_number_has_the_bounds_of_its_type(write: Callable[[object], str], lea
     for outside in (least - 1, most + 1):
         with pytest.raises(CheckpointError, match=f"cannot unmarshal number {outside} into Go struct field"):
             memory.inspect(write(outside), (1, 36))
+
+
+def of_137() -> tuple[cpu.CPUCheckpoint, memory.MemoryCheckpoint]:
+    """Files as 1.37 writes them: in the older form, and with pods as text."""
+    block = memory.FileBlock((0, 1), "memory", 5)
+    nodes = {0: memory.FileNode(1, (0, 1), {"memory": Table(9, 1, 8, 5, 3)})}
+    held = {"u": {"c": (block,)}}
+    return (
+        cpu.sealed(cpu.CPUCheckpoint("with data", "static", "0-3", {"u": {"c": "4"}}, pod_entries={"u": 0b110000})),
+        memory.sealed(memory.MemoryCheckpoint("with data", "Static", nodes, held, {"u": (block,)})),
+    )
+
+
+def test_a_file_of_137_is_read_by_itself_and_by_older_kubelets() -> None:
+    """docs/rules/kubelet-1.37.md 6: older ones read what has no pods."""
+    for module, read, file in zip(
+        (cpu, memory), (cpu.read_cpu_checkpoint, memory.read_memory_checkpoint), of_137(), strict=True
+    ):
+        text = module.write(file)
+        assert read(text, (1, 37), pod_entries=True) == file
+        older = read(text, (1, 36), pod_entries=False)
+        assert (older.form, older.entries, older.pod_entries) == ("current", file.entries, {})
+        assert module.inspect(text) == (file, {"with data": file.checksum})
+        content = json.loads(text)
+        assert content["dataChecksum"] == file.checksum == fnv1a(b"(string)" + content["data"].encode())
+        assert "checksum" not in json.loads(content["data"])
+        wrong = module.write(file._replace(checksum=1))
+        with pytest.raises(CheckpointError, match="checkpoint is corrupted"):
+            read(wrong, (1, 37), pod_entries=True)
+        assert module.inspect(wrong)[1] == {"with data": file.checksum}
+        assert read(wrong, (1, 36), pod_entries=False).entries == file.entries

@@ -271,6 +271,42 @@ def test_what_the_machine_does_not_say_is_not_judged() -> None:
     assert checked(pod(nodeName=A.name), [], A).notes == ()
 
 
+LABELS_UNKNOWN = "node selector and node affinity: not judged, the machine does not say which labels the node has"
+NAME_UNKNOWN = "node name: not judged, the machine does not say what the node is called"
+NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node"]}]}
+OTHER = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["other"]}]}
+# What a pod asks for; what a node of unknown labels, of unknown name, and one of which both are known say of it.
+UNKNOWN: list[tuple[str, dict[str, Any], str, str, str]] = [
+    ("nothing", {}, "", "", ""),
+    ("labels", {"nodeSelector": {"zone": "a"}}, LABELS_UNKNOWN, "", ""),
+    ("other labels", {"nodeSelector": {"zone": "b"}}, LABELS_UNKNOWN, "NodeAffinity", "NodeAffinity"),
+    ("a node of its name", {"affinity": _affinity([NAMED])}, "", NAME_UNKNOWN, ""),
+    ("one of another name", {"affinity": _affinity([OTHER])}, "NodeAffinity", NAME_UNKNOWN, "NodeAffinity"),
+    ("this node", {"nodeName": "node"}, "", NAME_UNKNOWN, ""),
+    ("another node", {"nodeName": "other"}, "NodeName", NAME_UNKNOWN, "NodeName"),
+    ("no node yet", {"nodeName": ""}, "", "", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "no_labels", "no_name", "known"), [row[1:] for row in UNKNOWN], ids=[row[0] for row in UNKNOWN]
+)
+def test_what_is_known_of_a_node_is_judged(asked: dict[str, Any], no_labels: str, no_name: str, known: str) -> None:
+    """docs/rules/admission-fit.md 6.5: the rest is noted."""
+    for on, expected in ((A._replace(labels=None), no_labels), (A._replace(name=None), no_name), (A, known)):
+        found = checked(pod(**asked), [], on)
+        notes = (expected,) if " " in expected else ()
+        reason = "" if notes else expected
+        assert (found.admit, found.reason, found.notes) == (not reason, reason, notes)
+
+
+def test_an_unknown_name_is_noted_once_where_labels_differ() -> None:
+    both = {"nodeSelector": {"zone": "b"}, "affinity": _affinity([NAMED])}
+    assert checked(pod(**both), [], A._replace(name=None)).notes == (NAME_UNKNOWN,)
+    assert checked(pod(**both), [], A._replace(labels=None)).notes == (LABELS_UNKNOWN,)
+    assert checked(pod(**both), [], A._replace(labels=None, name=None)).notes == (LABELS_UNKNOWN, NAME_UNKNOWN)
+
+
 def _with_port(name: str, **port: Any) -> Pod:
     spec = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80, **port}]}]}
     return read_pod({"metadata": {"name": name}, "spec": spec})

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.kubelet.releases.early_merge import EarlyMerge, as_given, combinations, merge_devices, narrowest
+from numalign.kubelet.releases.early_merge import (
+    AfterGathering,
+    EarlyMerge,
+    as_given,
+    combinations,
+    devices_first,
+    merge_devices,
+    narrowest,
+)
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
 from numalign.kubelet.topology.merge.lists import numa_info
@@ -52,6 +60,15 @@ def every_list() -> list[HintList]:
         HintList(TopologyHint(mask, flag) for mask, flag in zip((1, 2, 3), flags, strict=True) if flag is not None)
         for flags in itertools.product((None, True, False), repeat=3)
     ]
+
+
+def test_answers_may_be_gathered_before_a_merge_of_today() -> None:
+    """What 1.24 would be if the Device Manager still merged its hints by itself."""
+    today = kubelet((1, 24)).merging.merge
+    answers = [{"v/a": hints("01:T"), "v/b": hints("11:T")}, {"cpu": hints("01:T")}]
+    assert today("restricted", answers, TWO)[1] is False
+    assert AfterGathering(devices_first, today)("restricted", iter(answers), TWO) == (TopologyHint(1, True), True)
+    assert AfterGathering(as_given, today)("restricted", answers, TWO) == today("restricted", answers, TWO)
 
 
 PAIRS = [pair for pair in itertools.product(every_list(), repeat=2) if all(pair)]
