@@ -133,7 +133,6 @@ def run(
     stranded = () if refusal is None else tuple(left(refusal.before))
     return Comparison(
         variant=variant,
-        error="",
         outcomes=first,
         replicas=replicas,
         aligned_replicas=aligned_replicas,

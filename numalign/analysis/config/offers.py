@@ -82,14 +82,14 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
     for field, flag in (("kube_reserved", "--kube-reserved"), ("system_reserved", "--system-reserved")):
         texts = getattr(config, field)
         right = {name: found for name, text in texts.items() if (found := mended(text)) is not None}
-        why = "; ".join(f"{found[0]} is {found[1]}" for found in right.values())
+        why = "; ".join(map(": ".join, right.values()))
         yield SettingChange(field, {**texts, **{name: found[0] for name, found in right.items()}}, why)
         bad = {name for name in texts if _unreadable(partial(reserving.read_reserved, flag), texts, name)}
         yield SettingChange(field, _without(texts, bad), f"{', '.join(sorted(bad))} cannot be reserved this way")
     thresholds = config.eviction_hard or {}
     for name, text in thresholds.items():
         if (one := mended(text)) is not None:
-            yield SettingChange("eviction_hard", {**thresholds, name: one[0]}, f"{one[0]} is {one[1]}")
+            yield SettingChange("eviction_hard", {**thresholds, name: one[0]}, ": ".join(one))
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
         meant = nearest(name, reserving.SIGNALS)

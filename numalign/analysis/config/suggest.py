@@ -98,7 +98,7 @@ def _for_system(
             if "kubeReserved" not in system.lacks:
                 yield "kube_reserved", cpus, why
         elif FIELD_NAMES[field] in system.lacks or (field == "eviction_hard" and system.name not in ("", OKE.name)):
-            continue  # of thresholds the system's own hold, or the kubelet's
+            pass  # of thresholds the system's own hold, or the kubelet's
         elif field == "kube_reserved":
             yield field, {**cpus, **value}, why
         else:

@@ -62,8 +62,7 @@ def changes(
         altered: this machine with more devices or huge pages, looked at in the same case.
     """
     starts = [_after(tries, base) for base in pinning(tries)] or [(WayOut(), tries)]
-    on_top = (_with(tries, base, change) for base, then in starts for change in _candidates(then, others))
-    found = [change for change in on_top if change is not None]
+    found = [_with(tries, base, change) for base, then in starts for change in _candidates(then, others)]
     # What policy none aligns is aligned by chance.
     found = [one for one in found if tries.goal == ADMITTED or one.flags.get(POLICY) != "none"] or found
     found = [with_one_to_share(tries, change) for change in found]
@@ -78,7 +77,7 @@ def changes(
     base, then = starts[0]
     if all(change.cuts or _incomplete(change) for change in found) and not _floats(then.outcome):
         elsewhere = islice(altered_machine(then, altered), 1), islice(known_machines(then, known), MAX_BUNDLED)
-        found += filter(None, [_with(tries, base, change) for each in elsewhere for change in each])
+        found += [_with(tries, base, change) for each in elsewhere for change in each]
     nearest = _nearest(tries, found, [])
     here = [change for change in nearest if not change.machine and not change.hardware]
     alone = len(here) == 1 and tries.goal == ADMITTED
@@ -119,7 +118,7 @@ def _aligned_on_top(tries: Tries, nearest: Sequence[WayOut]) -> list[WayOut]:
             continue
         _, then = _after(strict, base)
         more = (one for one in (*single_requests(then), *other_settings(then)) if not one.kept_out)
-        found += filter(None, [_with(strict, base, one) for one in more])
+        found += [_with(strict, base, one) for one in more]
     return [shrunk(strict, min(found, key=lambda change: change.cost))] if found else []
 
 
@@ -131,8 +130,8 @@ def _after(tries: Tries, base: WayOut) -> tuple[WayOut, Tries]:
     return base, Tries(situation, outcome if outcome is not None else tries.outcome, tries.goal)
 
 
-def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut | None:
-    """Put a change on top of another one, whose limits go along with the requests that it changes; None: it fails."""
+def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut:
+    """Put a change on top of another one, after which it was tried; limits go along with the requests it changes."""
     if not (base.flags or base.amounts):
         return change
     limits = {one.name: one.limits for one in tries.outcome.pod.containers}
@@ -145,9 +144,7 @@ def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut | None:
         if limit not in amounts or key in tries.requests.asked:
             amounts[key], asked[key] = nano, tries.requests.asked[key]
     kept = {key: nano for key, nano in amounts.items() if nano != asked[key]}
-    whole = change._replace(flags={**base.flags, **change.flags}, amounts=kept, asked={key: asked[key] for key in kept})
-    elsewhere = change.machine or change.hardware
-    return whole if elsewhere or tries.admitted(whole) is not None else None
+    return change._replace(flags={**base.flags, **change.flags}, amounts=kept, asked={key: asked[key] for key in kept})
 
 
 def _without_rivals(found: Sequence[WayOut]) -> list[WayOut]:

@@ -18,6 +18,11 @@ class Goal(NamedTuple):
         """Tell whether an admission is what is looked for."""
         return outcome.admit and (not self.aligned or aligned(outcome) is True)
 
+    def reached(self, session: Session, pod: Pod) -> Outcome | None:
+        """Admit a pod; None: that misses the goal. Quick where it is too large for the node."""
+        tried = None if forecast(session, pod) is False else admit(session, pod)
+        return tried if tried is not None and self.met(tried) else None
+
     def does(self, session: Session, pod: Pod, ahead: Forecast | None = None) -> bool:
         """Try a pod; `ahead` as of `admits`."""
         if not self.aligned:

@@ -8,6 +8,7 @@ from numalign.analysis.alignment import aligned
 from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut
+from numalign.analysis.whatif.goal import ADMITTED
 from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
 from numalign.analysis.whatif.tries import Tries, newcomers
 from numalign.errors import CrashError, StartError
@@ -59,8 +60,8 @@ def _instead(outcome: Outcome, change: WayOut) -> Iterator[Pod]:
     if len(change.pods) == 1 and len(before) <= MAX_PODS_SEARCHED:
         for pod in before[: before.index(change.pods[0])]:
             session = without(outcome.before, [pod])
-            tried = None if forecast(session, outcome.pod) is False else admit(session, outcome.pod)
-            if tried is not None and tried.admit and aligned(tried) == change.aligned:
+            tried = ADMITTED.reached(session, outcome.pod)
+            if tried is not None and aligned(tried) == change.aligned:
                 yield pod
 
 
@@ -93,7 +94,4 @@ def _tried(situation: Situation, tries: Tries) -> Outcome | None:
         session: Session = situation.session()
     except (StartError, CrashError):
         return None
-    if newcomers(session, outcome.before) is None or forecast(session, outcome.pod) is False:
-        return None
-    tried = admit(session, outcome.pod)
-    return tried if tries.goal.met(tried) else None
+    return None if newcomers(session, outcome.before) is None else tries.goal.reached(session, outcome.pod)

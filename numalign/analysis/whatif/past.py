@@ -215,14 +215,7 @@ def _orders(session: Session) -> Iterator[tuple[Pod, ...]]:
     yield session.pods[::-1]
     yield session.pods
     for numa in session.node.machine.numa_nodes:
-        yield tuple(sorted(session.pods, key=lambda one: -_held_among(session, one, numa.cpus)))
-
-
-def _held_among(session: Session, pod: Pod, cpus: int) -> int:
-    """Count the exclusive CPUs that a pod holds among some."""
-    return sum(
-        ((session.state.cpu.assigned(pod.uid, container.name) or 0) & cpus).bit_count() for container in pod.containers
-    )
+        yield tuple(sorted(session.pods, key=lambda one: -(_cpus(session, one) & numa.cpus).bit_count()))
 
 
 def _thinned(session: Session, goal: Goal, pod: Pod, order: Sequence[Pod]) -> tuple[Pod, ...]:

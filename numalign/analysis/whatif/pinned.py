@@ -69,6 +69,6 @@ def _written(container: Container, core: int, *, grow: bool) -> Iterator[tuple[K
             wanted = -(-wanted // core) * core
         if request is not None and there != wanted:
             yield (container.name, resource), there, wanted
-        goes_along = request is not None and limit is not None and there == most
+        goes_along = request is not None and there == most
         if most != wanted and not goes_along:
             yield (container.name, f"{LIMIT}{resource}"), most, wanted

@@ -94,8 +94,6 @@ def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
 
 def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     """Try a change without one part; of a cut request with the next larger amount."""
-    if part.machine or part.hardware:
-        return Part(part, None)
     if tries.goal.aligned:
         return Part(part, None, held=held_by(tries.outcome.before, part.pods))
     more = _with_more(tries, change, part)

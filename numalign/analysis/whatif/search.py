@@ -50,15 +50,14 @@ Amounts = dict[Key, int]
 def single_requests(tries: Tries) -> Iterator[WayOut]:
     """Ask for other amounts of one resource: more, as it is given out so; less, in the first container that will do."""
     requests, refused = tries.requests, tries.outcome.result.container
-    found = [_more_cpus(tries, *one) for one in _with_room(tries)] if tries.goal.aligned and tries.outcome.admit else []
+    found = [_more_cpus(tries, *one) for one in _with_room(tries)] if tries.outcome.admit else []
     more = [one for one in found if one is not None] or filter(None, [_wider(tries)])
     yield from (_way(requests, each) for each in more)
-    names = {name for _, name in requests.asked}
-    for resource in sorted(names, key=lambda name: ({CPU: 0, MEMORY: 1}.get(name, 2), name)):
+    for resource in sorted({name for _, name in requests.asked}):
         keys = _of(requests, resource, refused)[:MAX_CONTAINERS_TRIED]
         for key in keys:
             rounded = {**requests.asked, key: requests.wanted[key]}
-            if rounded != requests.asked and requests.does(rounded):
+            if requests.does(rounded):
                 yield _way(requests, rounded)
             amounts = _one_cut(requests, key)
             if amounts is not None:
@@ -100,8 +99,6 @@ def _wider(tries: Tries) -> Amounts | None:
     Under `restricted` a pod with eight GPUs on two nodes and a few CPUs is refused for ever: the CPUs would fit one.
     """
     outcome, requests = tries.outcome, tries.requests
-    if not outcome.admit and outcome.result.stage != "merge":
-        return None
     found = dict(requests.asked)
     for decision in decisions(outcome) if outcome.admit else filter(None, [refused_decision(outcome)]):
         table = matrix(outcome.before.node, outcome.demand, decision)
@@ -112,7 +109,7 @@ def _wider(tries: Tries) -> Amounts | None:
                 least = _least_of_width(requests.session, row, widest)
                 if keys and least is not None:
                     found[keys[0]] += (least - row.requested) * NANO
-    return found if found != requests.asked and requests.does(found) else None
+    return found if requests.does(found) else None
 
 
 def _with_room(tries: Tries) -> Iterator[tuple[Key, int]]:
@@ -131,7 +128,7 @@ def _more_cpus(tries: Tries, key: Key, most: int) -> Amounts | None:
     free = [(numa.cpus & state.default & ~node.cpu.reserved).bit_count() for numa in node.machine.numa_nodes]
     cores = step // NANO
     edges = [edge // cores + 1 for edge in (*free, *node.cpu.widest)]
-    places = sorted({*range(had + 1, had + LARGER_TRIED + 1), *edges})
+    places = sorted({*range(had + LARGER_TRIED + 1), *edges})
     low = had
     for place in [one for one in places if had < one <= most // cores]:
         if requests.does({**requests.asked, key: place * step}):
@@ -223,7 +220,7 @@ def _cuts(requests: Requests, *, thorough: bool = True) -> Iterator[Amounts]:
         thorough: look also what comes of weakening each edit first that another order leaves.
     """
     asked, wanted = requests.asked, requests.wanted
-    if wanted != asked and requests.does(wanted):
+    if requests.does(wanted):
         yield wanted
         return
     for share in (False, True) if asked else ():

@@ -51,7 +51,7 @@ def weakened(tries: Tries, change: WayOut) -> WayOut:
             continue
         low, most = change.amounts[key] // step, (change.asked[key] - 1) // step
         places = {most, low + 1, *(low + (most - low) * part // LARGER_TRIED for part in range(1, LARGER_TRIED))}
-        high = most + 1
+        high = most
         for place in sorted((one for one in places if low < one <= most), reverse=True):
             more = _no_worse(tries, change._replace(amounts={**change.amounts, key: place * step}))
             if more is None:

@@ -13,7 +13,7 @@ from numalign.analysis.whatif.change import Key, WayOut
 from numalign.analysis.whatif.goal import ADMITTED, Goal
 from numalign.analysis.whatif.past import without
 from numalign.errors import CrashError, StartError
-from numalign.kubelet.admission import Forecast, Outcome, Session, admit, forecast, forecaster
+from numalign.kubelet.admission import Forecast, Outcome, Session, admit, forecaster
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO, parse, value
@@ -188,9 +188,7 @@ class Tries:
         session = self.session(change)
         if session is None:
             return None
-        there, pod = without(session, change.gone), with_amounts(self.outcome.pod, change.amounts)
-        tried = None if forecast(there, pod) is False else admit(there, pod)
-        return tried if tried is not None and self.goal.met(tried) else None
+        return self.goal.reached(without(session, change.gone), with_amounts(self.outcome.pod, change.amounts))
 
     def session(self, change: WayOut) -> Session | None:
         """Replay the past under the settings of a change; None: the kubelet does not come that far."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numalign.analysis.compare import table as compare
 from numalign.analysis.compare.table import Comparison, Left, Variant, left, run, variants
 from numalign.kubelet.admission import admit_in_order, open_session
-from numalign.kubelet.config import IDEAL, KubeletConfig
+from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.release import Kubelet
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.releases.table import kubelet as of_version
@@ -172,7 +172,8 @@ class TestReplicas:
         found = run(Variant(Setup(FIGURE, SINGLE, "kubelet")), [ALIGNED])
 
         assert found.error == "[cpumanager] unable to determine reserved CPU resources for static policy"
-        assert (row(found).admit, found.outcomes, found.replicas, found.refused) == (False, (), 0, None)
+        assert (row(found).admit, found.outcomes, found.refused) == (False, (), None)
+        assert (found.replicas, found.aligned_replicas) == (0, 0)
 
 
 class TestBeside:
@@ -180,6 +181,13 @@ class TestBeside:
         found = tried(ALIGNED, beside=(ALIGNED._replace(name="old", uid="old"),))
 
         assert (found.replicas, found.absent) == (1, ())
+
+    def test_a_node_in_use_is_taken_over(self) -> None:
+        (old,) = admit_in_order(open_session(Setup(FIGURE, SINGLE, "ideal")), [ALIGNED._replace(name="o", uid="o")])
+
+        found = run(Variant(Setup(FIGURE, SINGLE, "ideal")), [ALIGNED], on=old.then)
+
+        assert (found.replicas, len(found.refusal.before.pods) if found.refusal else 0) == (1, 2)
 
     def test_pods_that_a_policy_refuses_are_not_there(self) -> None:
         wide = pod({"cpu": "6", "memory": "1Mi"}, "wide")
@@ -204,6 +212,22 @@ class TestLeft:
         session = open_session(Setup(FIGURE, IDEAL._replace(cpu_manager_policy="none"), "ideal"))
 
         assert list(left(session)) == [Left(0, {GPU: 1, NIC: 1}), Left(1, {GPU: 1, NIC: 1})]
+
+    def test_cpus_come_first_then_memory_and_devices_by_their_names(self) -> None:
+        numa = tuple(one._replace(hugepages={"2Mi": 1 << 30}) for one in FIGURE.numa_nodes)
+        machine = FIGURE._replace(numa_nodes=numa, devices={"v/z": (Device("z", (0,)),), "v/a": (Device("a", (1,)),)})
+        kept = {"memory_manager_policy": "Static", "kube_reserved": {"memory": "1Gi"}}
+        config = IDEAL._replace(**kept, reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),))
+
+        first = next(left(open_session(Setup(machine, config, "ideal"))))
+        assert list(first.free) == ["cpu", "hugepages-2Mi", "memory", "v/a", "v/z"]
+
+    def test_devices_without_a_node_are_left_until_somebody_has_them(self) -> None:
+        machine = FIGURE._replace(devices={"v/x": (Device("a", None), Device("b", None))})
+        session = open_session(Setup(machine, IDEAL, "ideal"))
+        (outcome,) = admit_in_order(session, [pod({"cpu": "1", "memory": "1Mi", "v/x": "1"})])
+
+        assert [*left(outcome.then)][-1] == Left(None, {"v/x": 1})
 
     def test_devices_without_a_node_come_last(self) -> None:
         machine = FIGURE._replace(

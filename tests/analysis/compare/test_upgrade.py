@@ -12,7 +12,7 @@ from numalign.kubelet.releases.release import Version
 from numalign.kubelet.releases.table import between, kubelet, without
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from tests.analysis.support import config, limits, machine, pod, pod_of
+from tests.analysis.support import STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.analysis.whatif.drawn import drawn
 
 
@@ -33,8 +33,8 @@ def check(situation: Situation, pods: list[Pod], versions: tuple[Version, Versio
 
 @pytest.mark.parametrize("number", range(6))
 def test_a_difference_decides_where_taking_it_back_changes_a_decision(number: int) -> None:
-    situation, outcome = drawn(number)
-    pods = [*(event.pod for event in situation.past if event.op == "admit"), outcome.pod]
+    situation, last = drawn(number)
+    pods = [*(event.pod for event in situation.past if event.op == "admit"), last.pod]
     situation = situation._replace(past=situation.past[:1])
     check(situation, pods[1:], ((1, 17 + 3 * number), (1, 37)), started=bool(number % 2))
 
@@ -52,6 +52,16 @@ def test_differences_that_decide(
 ) -> None:
     situation = Situation(Setup(machine("figure-1"), config(policy), "ideal"))
     assert check(situation, pods, versions, started=False) == deciding
+
+
+def test_a_decision_is_what_a_pod_holds_or_why_it_is_rejected() -> None:
+    found = outcome(config("restricted", **STATIC), pod("p", 1, gpu=1))
+    memory = found.after.memory.blocks("default/p", "app")
+    held = found.after.device.holdings["default/p"], found.after.cpu.assignments["default/p"]
+    assert memory
+    assert decision(found) == (found.result.hints, *held, [memory])
+    refused = outcome(config("restricted"), pod("p", 99))
+    assert decision(refused) == (refused.reason, refused.message)
 
 
 def test_a_kubelet_that_does_not_start_has_no_session() -> None:

@@ -117,6 +117,15 @@ CHANGES: dict[str, tuple[dict[str, Any], str, Any]] = {
         "eviction_hard",
         {"memory.available": "100Mi"},
     ),
+    "no threshold where memory has to be kept back": (
+        STATIC
+        | {
+            "eviction_hard": {"nodefs.available": "10%"},
+            "reserved_memory": (MemoryReservation(0, {"memory": "100Mi"}),),
+        },
+        "eviction_hard",
+        {"memory.available": "100Mi", "nodefs.available": "10%"},
+    ),
     "a sum that is no whole number of bytes": (
         STATIC
         | {
@@ -140,6 +149,28 @@ def test_nearest_change(fields: dict[str, Any], field: str, value: Any) -> None:
     (step,) = repair(Setup(TWO, KubeletConfig(**fields), "kubelet")).steps
     assert step.change is not None
     assert (step.change.field, step.change.value) == (field, value)
+
+
+WHY: dict[str, tuple[dict[str, Any], str]] = {
+    "an amount in bytes by name": ({"kube_reserved": {"memory": "2GB"}}, "2G: the same amount; 2Gi is 7% more"),
+    "a threshold in bytes by name": ({"eviction_hard": {"memory.available": "100MiB"}}, "100Mi: a quantity has no B"),
+    "bad keys": ({"kube_reserved": {"x": "1", "gpu": "1"}}, "gpu, x cannot be reserved this way"),
+}
+
+
+@pytest.mark.parametrize(("fields", "why"), WHY.values(), ids=WHY)
+def test_a_change_says_why(fields: dict[str, Any], why: str) -> None:
+    (step,) = repair(Setup(TWO, KubeletConfig(**fields), "kubelet")).steps
+    assert step.change is not None
+    assert step.change.why == why
+
+
+@pytest.mark.parametrize("cgroup", ["kube_reserved_cgroup", "system_reserved_cgroup"])
+def test_beside_a_cgroup_cpus_are_reserved_by_their_number(cgroup: str) -> None:
+    config = KubeletConfig(cpu_manager_policy="static", **{cgroup: "/x"})
+    (step,) = repair(Setup(TWO, config, "kubelet")).steps
+    assert step.change is not None
+    assert (step.change.field, step.change.value) == ("kube_reserved", {"cpu": "2"})
 
 
 @pytest.mark.parametrize("minor", range(21, 37))

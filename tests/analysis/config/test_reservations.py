@@ -77,7 +77,16 @@ def test_bottlerocket_counts_the_pods_in_force(pods: int, memory: int) -> None:
 
 
 GKE_ROWS = [
-    *((1024, 1, 256), (4096, 2, 1019), (8192, 2, 1819), (16384, 4, 2623), (32768, 8, 3606), (65536, 16, 5572)),
+    *(
+        (1000, 1, 255),
+        (1001, 1, 250),
+        (1024, 1, 256),
+        (4096, 2, 1019),
+        (8192, 2, 1819),
+        (16384, 4, 2623),
+        (32768, 8, 3606),
+        (65536, 16, 5572),
+    ),
     *((131072, 32, 9381), (262144, 64, 12002), (524288, 128, 17245), (1916928, 208, 45098)),
 ]
 
@@ -175,6 +184,29 @@ SUMS: dict[str, tuple[System, int]] = {
 def test_what_reserved_memory_has_to_add_up_to(name: str) -> None:
     system, expected = SUMS[name]
     assert total(system, Facts(64, 1 << 38)) == expected
+
+
+UNKNOWN: dict[str, tuple[System, str]] = {
+    "GKE": (GKE, "kubeReserved"),
+    "AKS": (AKS, "kubeReserved"),
+    "OpenShift": (System("", lambda facts, given: openshift(facts, given, sizing=True)), "systemReserved"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("facts", [Facts(), Facts(cpus=4), Facts(memory=1 << 40)], ids=["neither", "CPUs", "memory"])
+def test_what_depends_on_a_machine_that_nobody_named_is_unknown(name: str, facts: Facts) -> None:
+    system, setting = UNKNOWN[name]
+    found = system.base(facts, {})
+    assert found.unknown == {setting: "add --machine"}
+    assert setting not in found.fields
+
+
+def test_what_eks_keeps_is_known_part_by_part() -> None:
+    assert NODECONFIG.base(Facts(), {}).unknown.keys() == {"kubeReserved.cpu", "kubeReserved.memory"}
+    assert NODECONFIG.base(Facts(4), {}).unknown.keys() == {"kubeReserved.memory"}
+    assert NODECONFIG.base(Facts(pods=58), {}).unknown == {"kubeReserved.cpu": "add --machine"}
+    assert AKS.base(Facts(4, 1 << 34, (1, 29)), {}).unknown == {"kubeReserved.memory": "add --max-pods N"}
 
 
 def test_before_1_26_a_kubelet_without_a_file_has_thresholds() -> None:

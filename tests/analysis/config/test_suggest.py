@@ -36,6 +36,7 @@ CORES = [
     ("nodes take turns", machine((0, "0-31"), (1, "32-63")), "0,32"),
     ("by their ids", machine((1, "0-31"), (0, "32-64")), "0,32-33"),
     ("a node without CPUs gives none", machine((0, ""), (1, "0-40")), "0-1"),
+    ("of a machine without cores the first CPU", machine((0, "2-3"))._replace(cores=()), "2"),
     ("a node that has given all gives no more", machine((0, "0"), (1, "1-80")), "0-2"),
 ]
 

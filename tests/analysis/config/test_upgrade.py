@@ -51,7 +51,7 @@ CASES = [
     (
         "a gate is named that will be gone",
         (1, 37),
-        {"DynamicResourceAllocation": True, "KubeletTracing": True},
+        {"KubeletTracing": True, "DynamicResourceAllocation": True},
         (),
         (
             "kubelet 1.38 will not know DynamicResourceAllocation and crash; fix: remove it before that upgrade|"

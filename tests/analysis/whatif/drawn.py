@@ -27,12 +27,12 @@ def drawn(number: int) -> tuple[Situation, Outcome]:
         StartError, CrashError: the kubelet does not come that far.
     """
     dice = Random(number)
-    many = dice.choice((0, 1, 2, 3, 4, 6, 20))
-    machine = _machine(dice, large=many > 6)
+    many = dice.choice((0, 1, 2, 3, 4, 7, 20))
+    machine = _machine(dice, large=many == 20)
     setup = Setup(machine, _config(dice), "ideal", kubelet((1, dice.choice((36, 36, 34, 32)))))
     past: list[Event] = []
     for place in range(many):
-        pod = _pod(dice, f"p{place}", machine, small=True)
+        pod = _pod(dice, f"p{place}", machine, small=many != 7)
         past.append(Event("admit", pod))
         if not dice.randrange(4):
             past.append(Event("start", pod))
@@ -77,7 +77,7 @@ def _config(dice: Random) -> KubeletConfig:
 def _pod(dice: Random, name: str, machine: Machine, *, small: bool) -> Pod:
     """Draw a pod; one that is there already asks for little."""
     parts: dict[str, list[dict[str, Any]]] = {"initContainers": [], "containers": []}
-    for place in range(dice.choice((1, 1, 2) if small else (1, 1, 1, 2, 2, 3))):
+    for place in range(dice.choice((1, 1, 2) if small else (1, 1, 1, 2, 2, 3, 6))):
         kind = "initContainers" if place and not dice.randrange(4) else "containers"
         many = 2 if small else dice.choice((2, 4, 9, 18))
         amounts = {"cpu": str(dice.randint(1, many)), "memory": f"{dice.choice((64, 200, 700, 3000, 5000))}Mi"}
