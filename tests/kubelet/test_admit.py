@@ -375,6 +375,25 @@ class TestRemoval:
         assert holds(of, after, "p") == NOTHING
         assert holds(of, after, "q") == ("4-7", "10", ["gpu-2", "gpu-3"])
 
+    def test_what_init_containers_leave_goes_with_their_pod_alone(self) -> None:
+        started, state = start("best-effort")
+        state, first = node.admit(started, state, pod("q", asks("1", gpu=1)))
+        state, last = node.admit(started, state, pod("p", asks("2", "1Gi", 2, init=True), asks("1", gpu=1)))
+        assert first.admit
+        assert last.admit
+
+        def left(of: NodeState) -> tuple[object, ...]:
+            device, cpu, memory = of.states
+            return (
+                *(device.reusable_of, any(device.reusable.values()), cpu.reuse_uid, cpu.reuse.bit_count()),
+                *(memory.reusable_pod, any(memory.reusable.values())),
+            )
+
+        assert left(state) == ("p", True, "p", 1, "p", True)
+        assert left(node.remove(started, state, "q")) == left(state)
+        assert left(node.remove(started, state, "p")) == ("", False, "", 0, "", False)
+        assert left(node.remove(started, state, "none")) == left(state)
+
     def test_unknown_and_refused_pods_change_nothing(self) -> None:
         of, empty = start("single-numa-node")
         state, _ = node.admit(of, empty, pod("p", asks("5")))

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from numalign.analysis.situation import with_amounts
 from numalign.errors import StartError
-from numalign.kubelet.admission import admit, admits, forecast, forecaster, odd_from_the_start, open_session
+from numalign.kubelet.admission import (
+    admit,
+    admit_in_order,
+    admits,
+    end,
+    forecast,
+    forecaster,
+    odd_from_the_start,
+    open_session,
+)
 from numalign.kubelet.config import IDEAL, KubeletConfig, MemoryReservation
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Machine, NUMANode
-from numalign.model.pod import Pod
+from numalign.model.pod import Pod, PodLevel
+from numalign.model.quantity import parse
 from numalign.sources.recorded import scenario
 from tests.refusals.survey import scenarios
 
@@ -74,3 +87,71 @@ def test_whether_a_pod_is_admitted_is_what_its_admission_says(fit_check: bool) -
             session = outcome.then
     assert seen >= {(True, True), (True, False)}
     assert ((False, False) in seen) == fit_check
+
+
+def asking(name: str, cpus: str, **more: Any) -> Pod:
+    """A burstable pod, or a Guaranteed one where limits are told."""
+    metadata = {"name": name, "uid": name, "annotations": more.pop("annotations", {})}
+    resources = {"requests": {"cpu": cpus}, **more.pop("resources", {})}
+    return read_pod({"metadata": metadata, "spec": {"containers": [{"name": "c", "resources": resources}], **more}})
+
+
+TWO_CPUS = Setup(Machine("m", (NUMANode(0, 0b11, 4 * GIB),)), KubeletConfig(eviction_hard={}), "ideal")
+STATIC_POD = {"kubernetes.io/config.source": "file"}
+
+
+def test_a_pod_that_is_evicted_is_told_and_gone() -> None:
+    there = admit(open_session(TWO_CPUS), asking("there", "2")).then
+    outcome = admit(there, asking("critical", "1", annotations=STATIC_POD))
+
+    assert (outcome.admit, outcome.stage) == (True, "")
+    assert [(one.code, one.message, one.path) for one in outcome.notices] == [
+        ("preempted", "there is evicted to admit critical", "critical")
+    ]
+    assert [one.name for one in outcome.then.pods] == ["critical"]
+    assert list(outcome.then.state.pods) == ["critical"]
+
+
+def test_a_pod_that_does_not_fit_is_collected_and_others_stay() -> None:
+    there = admit(open_session(TWO_CPUS), asking("there", "1")).then
+    outcome = admit(there, asking("large", "2"))
+
+    assert (outcome.admit, outcome.stage, outcome.reason, outcome.result.admit) == (False, "fit", "OutOfcpu", True)
+    assert outcome.message == outcome.fit.message if outcome.fit else False
+    assert (outcome.then.state, list(outcome.then.pods)) == (there.state, list(there.pods))
+    assert list(outcome.after.pods) == ["there", "large"]
+
+
+def test_what_was_not_judged_is_told_of_pods_that_fit_and_of_others() -> None:
+    for cpus in ("1", "3"):
+        outcome = admit(open_session(TWO_CPUS), asking("p", cpus, nodeName="n"))
+        assert outcome.admit is (cpus == "1")
+        assert [(one.code, one.path) for one in outcome.notices] == [("fit", "p")]
+
+
+def test_of_a_pod_with_resources_of_its_own_nothing_is_known_ahead() -> None:
+    own = asking("own", "1")._replace(level=PodLevel({"cpu": parse("1")}, {}))
+    session = open_session(TWO_CPUS._replace(kubelet=kubelet((1, 36))))
+    assert forecast(session, own) is None
+    assert forecaster(session, own)(own) is None
+    assert forecast(session, asking("p", "1")) is True
+    assert forecast(session, asking("p", "3")) is False
+    assert forecast(session._replace(view=None), asking("p", "3")) is True
+    assert admits(session, asking("p", "1"))
+    assert not admits(session, asking("p", "3"))
+
+
+def test_an_empty_node_has_no_pods_and_all_that_it_had() -> None:
+    fresh = open_session(TWO_CPUS)
+    used = admit(fresh, asking("p", "1")).then
+    assert used != fresh
+    assert used.empty() == fresh
+
+
+def test_pods_come_in_order_until_the_kubelet_does_not_survive_one() -> None:
+    pods = [asking("a", "1"), asking("b", "3"), asking("c", "1")]
+    found = list(admit_in_order(open_session(TWO_CPUS), pods))
+    assert [one.admit for one in found] == [True, False, True]
+    assert [one.name for one in found[-1].then.pods] == ["a", "c"]
+    assert [one.name for one in end(found[-1].then, "a").pods] == ["c"]
+    assert list(end(found[-1].then, "a").state.pods) == ["c"]

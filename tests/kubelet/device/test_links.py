@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
@@ -68,6 +70,43 @@ class TestBestSets:
 
     def test_more_than_there_is(self) -> None:
         assert best_sets(self.LINKS, 0b11, 0, 3) == ()
+
+    @pytest.mark.parametrize(
+        ("pool", "must", "size", "sets"),
+        [
+            (0b1010, 0, 2, (0b1010,)),
+            (0b1010, 0b10, 2, (0b1010,)),
+            (0b1111, 0b11, 2, (0b11,)),
+            (0b1111, 0b111, 2, ()),
+            (0b1111, 0b1111, 4, (0b1111,)),
+            (0b1111, 0b1001, 3, (0b1011, 0b1101)),
+            (0b1111, 0, 0, (0,)),
+            (0b110000, 0, 1, (0b010000, 0b100000)),
+            (0, 0, 1, ()),
+        ],
+    )
+    def test_what_there_is_and_what_a_set_must_have(
+        self, pool: int, must: int, size: int, sets: tuple[int, ...]
+    ) -> None:
+        assert best_sets(self.LINKS, pool, must, size) == sets
+
+    @pytest.mark.parametrize(
+        ("must", "size", "found"),
+        [
+            # The pair with most links and what is linked to it, of equals the first; from what must be there.
+            (0, 12, [*range(20, 32)]),
+            (1 << 10, 12, [*range(12)]),
+            (1 << 10 | 1 << 30, 12, [*range(1, 11), 30, 31]),
+        ],
+    )
+    def test_many_devices_grow_from_what_there_is(self, must: int, size: int, found: list[int]) -> None:
+        ring = {(1 << place) | (1 << (place + 1) % 60): 1 for place in range(60)}
+        ring[(1 << 30) | (1 << 31)] = 5
+        (members,) = best_sets(ring, (1 << 60) - 1, must, size)
+        assert [place for place in range(60) if members >> place & 1] == found
+
+    def test_without_links_the_first_devices_are_as_good_as_any(self) -> None:
+        assert best_sets({}, (1 << 60) - 1, 0, 12) == ((1 << 12) - 1,)
 
     def test_many_devices_are_joined_link_by_link(self) -> None:
         """Sixty GPUs in a ring, a pair with five links in the middle; 60 over 12 sets are not gone through."""

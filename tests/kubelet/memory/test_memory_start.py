@@ -175,6 +175,13 @@ def test_a_node_that_no_mask_can_hold_would_crash_the_kubelet(last: int, crashes
         assert start(nodes, "Static", kept, {"memory": quantity.parse("1Gi")}).node_ids == (0, last)
 
 
+def test_the_first_of_such_nodes_is_told() -> None:
+    nodes = Machine("far", tuple(NUMANode(node, memory=10 * GI) for node in (0, 64, 70)))
+    kept = read_reserved_memory([MemoryReservation(0, {"memory": "1Gi"})])
+    with pytest.raises(StartError, match="NUMA node 64 is outside 0-63"):
+        start(nodes, "Static", kept, {"memory": quantity.parse("1Gi")})
+
+
 def test_page_size_that_only_one_node_offers_has_one_table() -> None:
     manager = static([10, 10], {0: 1}, {1: {"2Mi": 0}})
     state = machine_state(manager, initial_state(manager))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from numalign.kubelet.memory.checkpoint import FileNode, MemoryCheckpoint
-from numalign.kubelet.memory.restore import block, overlapping_groups
-from numalign.kubelet.memory.state import Block
+import pytest
+
+from numalign.errors import StartError
+from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.memory.checkpoint import FileBlock, FileNode, MemoryCheckpoint
+from numalign.kubelet.memory.restore import block, overlapping_groups, restore_state
+from numalign.kubelet.memory.start import Table
+from numalign.kubelet.memory.state import Block, MemoryManager, initial_state
+from tests.kubelet.memory.nodes import GI, static
 
 
 def test_nodes_of_a_block_are_a_mask() -> None:
@@ -21,3 +27,34 @@ def test_groups_of_nodes_that_overlap() -> None:
 
     assert groups((0, 1), (0, 1), (2,)) == ()
     assert groups((0, 1), (1, 2), (2,)) == ((0, 1), (1, 2))
+
+
+def memory_of(size: int, *, taken: int = 0, kept: int = 0) -> dict[str, Table]:
+    return {"memory": Table(size * GI, kept * GI, (size - kept) * GI, taken * GI, (size - kept - taken) * GI)}
+
+
+def file_of(count: int, pods: bool, policy: str = "Static") -> MemoryCheckpoint:
+    """Two containers of a pod with 1 and 3 Gi on node 0, whose count is given; as a whole the pod has 4 Gi."""
+    nodes = {0: FileNode(count, (0,), memory_of(10, taken=4, kept=1)), 1: FileNode(0, (1,), memory_of(10))}
+    held = {name: (FileBlock((0,), "memory", size * GI),) for name, size in (("b", 3), ("a", 1))}
+    whole = {"u": (FileBlock((0,), "memory", 4 * GI),)} if pods else {}
+    return MemoryCheckpoint("with podEntries", policy, nodes, {"u": held}, whole)
+
+
+def test_what_a_pod_has_as_a_whole_is_taken_from_the_nodes_once() -> None:
+    manager = static([10, 10], {0: 1})
+    for pods, count in ((True, 1), (False, 2)):
+        state = restore_state(manager, file_of(count, pods))
+        assert state.counts == (count, 0)
+        assert state.free == ((5 * GI, 10 * GI),)
+        assert state.entries == {"u": {name: (Block(1, "memory", size * GI),) for name, size in (("a", 1), ("b", 3))}}
+        assert state.pods == ({"u": (Block(1, "memory", 4 * GI),)} if pods else {})
+        with pytest.raises(StartError, match="the expected machine state is different"):
+            restore_state(manager, file_of(3 - count, pods))
+
+
+def test_without_the_policy_nothing_is_taken_over() -> None:
+    manager = MemoryManager("None")
+    assert restore_state(manager, file_of(1, True, "None")) == initial_state(manager)
+    with pytest.raises(CheckpointError, match='policy "None" differs from state checkpoint policy "Static"'):
+        restore_state(manager, file_of(1, True))

@@ -102,6 +102,33 @@ def test_what_is_not_certain_is_doubtful() -> None:
     assert doubtful_gates(kubelet((1, 37)), {"SELinuxMount": True}) == []
 
 
+@pytest.mark.parametrize(
+    ("release", "gate", "value", "doubtful"),
+    [
+        ((1, 33), "AllowServiceLBStatusOnNonLB", True, False),
+        ((1, 34), "AllowServiceLBStatusOnNonLB", True, True),
+        ((1, 35), "AllowServiceLBStatusOnNonLB", False, True),
+        ((1, 36), "AllowServiceLBStatusOnNonLB", True, False),
+        ((1, 35), "AtomicWriteVolumeUserFields", True, False),
+        ((1, 36), "AtomicWriteVolumeUserFields", True, True),
+        ((1, 37), "AtomicWriteVolumeUserFields", True, False),
+        ((1, 36), "ClusterTrustBundle", False, False),
+        ((1, 37), "ClusterTrustBundle", False, True),
+        ((1, 37), "ClusterTrustBundle", True, False),
+        ((1, 37), "MemoryManager", False, False),
+        ((1, 37), "AllAlpha", True, False),
+        ((1, 31), "AllAlpha", True, False),
+        ((1, 31), "EnvFiles", True, True),
+    ],
+)
+def test_a_gate_that_may_be_there_or_not_is_doubtful(
+    release: tuple[int, int], gate: str, value: bool, doubtful: bool
+) -> None:
+    """It stops no kubelet."""
+    assert doubtful_gates(kubelet(release), {gate: value}) == [gate] * doubtful
+    assert not (doubtful and bad_gates(kubelet(release), {gate: value}))
+
+
 def test_what_the_next_release_drops_is_known() -> None:
     assert gone_in("KubeletTracing", (1, 38))
     assert gone_in("DynamicResourceAllocation", (1, 38))

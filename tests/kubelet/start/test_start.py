@@ -156,8 +156,24 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
         {"reserved_memory": (MemoryReservation(0, {"memory": "x"}),)},
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     ),
+    "reserved CPUs and a cgroup": (
+        TWO,
+        {"reserved_system_cpus": "0", "system_reserved_cgroup": "/system"},
+        (
+            "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
+        ),
+    ),
+    "reserved CPUs and the other cgroup": (
+        TWO,
+        {"reserved_system_cpus": "0", "kube_reserved_cgroup": "/kube"},
+        (
+            "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
+        ),
+    ),
     "node ids no mask can hold": (
-        Machine("far", (NUMANode(0, 1), NUMANode(64, 2))),
+        Machine("far", (NUMANode(0, 1), NUMANode(64, 2), NUMANode(70, 4))),
         {"topology_manager_policy": "best-effort", "eviction_hard": {}},
         (
             "the kubelet would crash at the first admission: NUMA node 64 is outside 0-63; "
@@ -172,6 +188,15 @@ def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
         check_start(Setup(machine, KubeletConfig(**fields), "kubelet", V1_32))
     assert caught.value.message == text
+
+
+@pytest.mark.parametrize(("last", "starts"), [(63, True), (64, False)])
+def test_a_mask_holds_64_nodes(last: int, starts: bool) -> None:
+    machine = Machine("far", (NUMANode(0, 1), NUMANode(last, 2)))
+    config = KubeletConfig(topology_manager_policy="best-effort", eviction_hard={})
+    with nullcontext() if starts else pytest.raises(StartError, match="only topologyManagerPolicy none works here"):
+        check_start(Setup(machine, config, "kubelet", V1_32))
+    check_start(Setup(machine, KubeletConfig(eviction_hard={}), "kubelet", V1_32))
 
 
 def test_policy_none_looks_at_nothing() -> None:
