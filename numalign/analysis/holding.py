@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.kubelet import device
-from numalign.model.cpuset import from_ids, node_mask
+from numalign.model.cpuset import CPUSet, NUMAMask, from_ids, node_mask
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numalign.kubelet.device.state import Resource
     from numalign.kubelet.memory.state import Block
     from numalign.kubelet.node import Node, NodeState
-    from numalign.model.cpuset import CPUSet, NUMAMask
 
 
 class HeldDevices(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from numalign.analysis.holding import memory_width, nodes_of_cpus
+from numalign.analysis.holding import Holding, memory_width, nodes_of_cpus
 from numalign.model.cpuset import from_ids, ids, union
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.analysis.holding import Holding
     from numalign.kubelet.device.state import Resource
     from numalign.kubelet.node import Node
     from numalign.model.hardware import PCIFunction

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from numalign.analysis.verify.compare import VERDICTS, pages
+from numalign.analysis.verify.compare import VERDICTS, Judged, pages
 from numalign.render.prometheus import Family, Sample, exposition, single
 
 if TYPE_CHECKING:
-    from numalign.analysis.verify.compare import Judged
     from numalign.results.node import Outlook, VerifyResult
 
 

@@ -10,7 +10,7 @@ from numalign.analysis.config.systems import KUBELET
 from numalign.analysis.config.upgrade import upgrade_notices
 from numalign.errors import StartError
 from numalign.results.node import ConfigCheckResult
-from numalign.tasks.setup import facts_of, kubelet_asked
+from numalign.tasks.setup import LoadedSetup, facts_of, kubelet_asked
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
     from numalign.tasks.requests import KubeletRequest
-    from numalign.tasks.setup import LoadedSetup
 
 
 def check_config(setup: Setup, ground: Ground | None = None) -> ConfigCheckResult:

@@ -23,7 +23,7 @@ from numalign.analysis.situation import (
     with_amounts,
 )
 from numalign.errors import InputError, Notice
-from numalign.kubelet.admission import Session, admit, odd_from_the_start
+from numalign.kubelet.admission import Outcome, Session, admit, odd_from_the_start
 from numalign.model.apiserver import amount
 from numalign.model.quantity import QuantityError
 from numalign.model.resources import CPU, LIMIT, MEMORY
@@ -36,7 +36,6 @@ from numalign.worlds.missing import missing_notices
 from numalign.worlds.pod_result import beside_refused, pod_result
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Outcome
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
     from numalign.tasks.requests import WhatIfRequest

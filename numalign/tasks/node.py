@@ -18,7 +18,7 @@ from numalign.kubelet.releases.release import version_text
 from numalign.kubelet.start.restore import resealed
 from numalign.kubelet.start.take_over import take_over
 from numalign.model.cpuset import format_set, from_ids
-from numalign.model.machine import Device
+from numalign.model.machine import Device, Machine
 from numalign.model.words import few_of
 from numalign.store.reading import beginning
 from numalign.tasks.node_files import checksum_ignored, misread, odd_files, what_to_do
@@ -27,7 +27,6 @@ from numalign.tasks.setup import LoadedSetup, load_machine, setup_on
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
-    from numalign.model.machine import Machine
     from numalign.sources.node.facts import NodeFacts
     from numalign.tasks.requests import KubeletRequest, NodeRequest
 

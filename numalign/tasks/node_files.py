@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 from numalign.analysis.node.files import MISMATCH, file_findings
 from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.errors import Notice
-from numalign.kubelet.admission import open_session
+from numalign.kubelet.admission import Session, open_session
 from numalign.kubelet.fit import requested
 from numalign.kubelet.start.held_pods import holders
-from numalign.kubelet.start.restore import refused
+from numalign.kubelet.start.restore import Resealed, refused
 from numalign.model.quantity import QuantityError, parse
 from numalign.model.resources import CPU, MEMORY, whole
 from numalign.model.words import few_of
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Session
     from numalign.kubelet.fit.check import NodeView
     from numalign.kubelet.setup import Setup
-    from numalign.kubelet.start.restore import Resealed
     from numalign.sources.node.facts import NodeFacts, Resources
 
 MAX_NAMED = 5

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numalign.errors import Notice
-from numalign.tasks.requests import NodeRequest
+from numalign.tasks.requests import KubeletRequest, NodeRequest, PodsRequest
 from numalign.tasks.setup import LoadedSetup, load_setup
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.kubelet.admission import Session
     from numalign.model.pod import Pod
-    from numalign.tasks.requests import KubeletRequest, PodsRequest
 
 
 class Place(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.situation import Event, Replays, Situation, arrivals
-from numalign.kubelet.admission import admit_in_order
+from numalign.kubelet.admission import Outcome, admit_in_order
 from numalign.tasks.admit import node_before, refused_alike
 from numalign.tasks.explain import explain_here, explained_pod
 from numalign.tasks.loaded_pods import ALONE, Terms
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Outcome
     from numalign.model.pod import Pod
     from numalign.results.admit import AdmitResult, PodResult
     from numalign.results.explain import ExplainedPod

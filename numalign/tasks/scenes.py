@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from numalign.analysis.settings import apply
 from numalign.errors import StartError
 from numalign.kubelet.releases.table import kubelet, parse_version
-from numalign.results.compare import Scene
-from numalign.results.explain import first_problem
+from numalign.results.compare import ComparedRow, CompareResult, Scene, UpgradeResult
+from numalign.results.explain import ExplainResult, first_problem
 from numalign.tasks.admit import admit, drawn
 
 if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import Pod
-    from numalign.results.compare import ComparedRow, CompareResult, UpgradeResult
-    from numalign.results.explain import ExplainResult
     from numalign.tasks.loaded_pods import Terms
 
 

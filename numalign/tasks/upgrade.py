@@ -10,8 +10,8 @@ from numalign.analysis.compare.upgrade import Run, TriedDifference, decision, ru
 from numalign.analysis.node.restart import Restart, restart_of
 from numalign.analysis.situation import Situation, arrivals
 from numalign.errors import InputError, Notice, StartError
-from numalign.kubelet.admission import admit_in_order
-from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.admission import Outcome, Session, admit_in_order
+from numalign.kubelet.releases.release import Version, version_text
 from numalign.kubelet.releases.table import PUBLISHED_NOTE, is_history, is_published, kubelet, parse_version
 from numalign.kubelet.start.restart import come_up
 from numalign.kubelet.start.restore import settle
@@ -20,9 +20,7 @@ from numalign.results.compare import PodUpgrade, UpgradeResult, VersionResult
 from numalign.worlds.pod_result import pod_result
 
 if TYPE_CHECKING:
-    from numalign.kubelet.admission import Outcome, Session
     from numalign.kubelet.memory.state import Block
-    from numalign.kubelet.releases.release import Version
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.pod import Pod

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from numalign.model.path import child
-from numalign.model.pod import container_paths
+from numalign.model.pod import Pod, container_paths
 from numalign.model.resources import CPU
 
 if TYPE_CHECKING:
-    from numalign.model.pod import Pod
     from numalign.results.admit import ContainerResult, PodResult
     from numalign.results.explain import ExplainedPod
 

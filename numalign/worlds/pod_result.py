@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numalign.analysis.alignment import alignment
-from numalign.analysis.holding import holding
+from numalign.analysis.alignment import Alignment, alignment
+from numalign.analysis.holding import Holding, holding
 from numalign.errors import Notice
 from numalign.results.admit import ContainerResult, PodResult
 
 if TYPE_CHECKING:
-    from numalign.analysis.alignment import Alignment
     from numalign.analysis.apart import Apart
     from numalign.analysis.closeness import Neighbours
     from numalign.analysis.floating import Cause
-    from numalign.analysis.holding import Holding
     from numalign.kubelet.admission import Outcome
     from numalign.kubelet.demand import ContainerDemand
     from numalign.model.machine import Machine

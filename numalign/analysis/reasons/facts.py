@@ -7,16 +7,13 @@ bytes; nodes are masks of NUMA nodes; names are those of containers of the pod.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
-from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.asked import Amounts, Asked, Left, Names, Spread, Too, When
 from numalign.analysis.reasons.memory_facts import Memory, OfThePod
 from numalign.analysis.reasons.width_facts import Apart, Wide
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
-
-if TYPE_CHECKING:
-    from numalign.analysis.reasons.asked import Amounts, Left, Names, Too, When
 
 
 class Missing(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.asked import Amounts, Asked, Left, Spread
 from numalign.values import NamedTuple
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
     from numalign.analysis.memory_together import Group
-    from numalign.analysis.reasons.asked import Amounts, Left
 
 
 class MemoryHeld(NamedTuple):

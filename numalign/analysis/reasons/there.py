@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import Spread, own, what
+from numalign.analysis.reasons.asked import Names, Spread, own, what
 from numalign.analysis.reasons.change_facts import EnoughBut, Goes, HasThere, HasToStay, Lack, Reasonable
 from numalign.model.resources import is_bytes
 
 if TYPE_CHECKING:
     from numalign.analysis.matrix import Cell, Matrix, Row
-    from numalign.analysis.reasons.asked import Names
     from numalign.analysis.refusal import Refusal
     from numalign.analysis.whatif.change import Part
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from numalign.analysis.reasons.asked import Asked, Spread
+from numalign.analysis.reasons.asked import Asked, Left, Names, Spread, Too, When
 from numalign.values import NamedTuple
-
-if TYPE_CHECKING:
-    from numalign.analysis.reasons.asked import Left, Names, Too, When
 
 
 class FitsOn(NamedTuple):

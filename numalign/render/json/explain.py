@@ -18,7 +18,7 @@ from numalign.render.text.details import first_of_all, numbers_text
 from numalign.render.text.reasons import settings_text
 from numalign.render.text.tables import untied_text
 from numalign.render.text.words import sentence, why
-from numalign.results.explain import reasons_of
+from numalign.results.explain import ExplainedPod, ExplainResult, Reasons, reasons_of
 
 if TYPE_CHECKING:
     from numalign.analysis.crash import Crash
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.pod import QoS
     from numalign.results.admit import ContainerResult
-    from numalign.results.explain import ExplainedPod, ExplainResult, Reasons
 
 
 def explain_json(result: ExplainResult, advice: Sequence[Advice], notices: Sequence[Notice]) -> Data:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from numalign.model.quantity import NANO
 from numalign.render.json import Data, head, warnings
-from numalign.scheduler.nrt.value import manifest
+from numalign.scheduler.nrt.value import NodeResourceTopology, manifest
 
 if TYPE_CHECKING:
     from numalign.errors import Notice
     from numalign.results.cluster import NRTCheckResult
-    from numalign.scheduler.nrt.value import NodeResourceTopology
 
 FLOAT_BITS = 1000
 """A number of more bits, as only a hostile file has, loses its decimals: no float holds it."""

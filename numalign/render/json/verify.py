@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numalign.analysis.verify.compare import pages
+from numalign.analysis.verify.compare import Judged, pages
 from numalign.model.cpuset import format_set, ids
 from numalign.render.json import Data, head, warnings
 from numalign.render.json.node import findings_json
@@ -12,7 +12,6 @@ from numalign.render.json.node import findings_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numalign.analysis.verify.compare import Judged
     from numalign.results.node import ProcessResult, VerifyResult
 
 

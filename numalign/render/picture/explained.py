@@ -10,13 +10,12 @@ from numalign.render.picture.occupants import draw_scenes
 from numalign.render.picture.said import Said
 from numalign.render.text.explain import admitted_text
 from numalign.render.text.in_brief import briefs, fix_text
-from numalign.results.explain import first_problem
+from numalign.results.explain import ExplainedPod, ExplainResult, first_problem
 
 if TYPE_CHECKING:
     from numalign.kubelet.config import KubeletConfig
     from numalign.render.picture.canvas import Picture
     from numalign.results.compare import Scene
-    from numalign.results.explain import ExplainedPod, ExplainResult
 
 
 def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequence[Sequence[str]]) -> Picture:

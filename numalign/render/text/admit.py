@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from numalign.kubelet.releases.release import version_text
+from numalign.kubelet.releases.release import Kubelet, version_text
 from numalign.kubelet.releases.table import head_text, is_history
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
     from numalign.analysis.holding import Holding
     from numalign.analysis.refusal import Refusal
-    from numalign.kubelet.releases.release import Kubelet
     from numalign.kubelet.setup import Setup
     from numalign.kubelet.topology.hints import TopologyHint
     from numalign.model.machine import Machine

@@ -13,13 +13,12 @@ from numalign.render.text.amounts import listed
 from numalign.render.text.stranded import MAX_NODES_ADDED, on_numbered_nodes, per_node_text, stranded_sum, stranded_text
 from numalign.render.text.variants import MAX_HINTS_SHOWN, variant_names
 from numalign.render.text.words import why
-from numalign.results.compare import ComparedRow
+from numalign.results.compare import ComparedMachine, ComparedRow, CompareResult
 from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
-    from numalign.results.compare import ComparedMachine, CompareResult
 
 COLUMNS = (
     *("", "MACHINE", "POLICY", "SCOPES", "OPTION", "RESULT", "HINT", "ALIGNED", "COPIES", "THEN", "STRANDED"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.order import Told, key
 from numalign.analysis.reasons.refusal import in_short
-from numalign.errors import CrashError
+from numalign.errors import CrashError, StartError
 from numalign.model.resources import CPU
 from numalign.model.words import few_of, sentence
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Table, Title
@@ -23,17 +23,15 @@ from numalign.render.text.judgements import closer_lines, judgements, unpinned_l
 from numalign.render.text.reasons import settings_text
 from numalign.render.text.tables import allocated, distance_text, tables
 from numalign.render.text.words import lines, words
-from numalign.results.explain import reasons_of
+from numalign.results.explain import ExplainedPod, ExplainResult, reasons_of
 
 if TYPE_CHECKING:
     from numalign.analysis.refusal import Refusal
-    from numalign.errors import StartError
     from numalign.kubelet.config import KubeletConfig
     from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
     from numalign.results.dra import NodeClaims
     from numalign.results.dra import Verdict as ClaimsVerdict
-    from numalign.results.explain import ExplainedPod, ExplainResult
 
 VERDICTS = {
     True: ", even on an empty node with these settings",

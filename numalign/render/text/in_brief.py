@@ -10,7 +10,7 @@ from numalign.render.text.alignment import reason_of
 from numalign.render.text.changes import what_text
 from numalign.render.text.explain import verdict_text
 from numalign.render.text.words import lines
-from numalign.results.explain import reasons_of
+from numalign.results.explain import ExplainedPod, reasons_of
 from numalign.values import NamedTuple
 from numalign.worlds.missing import nearest_device
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numalign.kubelet.setup import Setup
     from numalign.model.machine import Machine
     from numalign.results.admit import PodResult
-    from numalign.results.explain import ExplainedPod
 
 NOT_ALIGNED = "NotAligned"
 """Title of what an admitted container got: numalign's own word, the kubelet has none."""

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from numalign.analysis.lint.finding import reaches
+from numalign.analysis.lint.finding import Finding, reaches
 from numalign.model.words import sentence
 from numalign.render.ci.checks import Check, Level, Problem
 from numalign.render.page.document import Block, Document, Note, Paragraph, Style, Title
 from numalign.render.text.amounts import many
 
 if TYPE_CHECKING:
-    from numalign.analysis.lint.finding import Finding
     from numalign.results.lint import KnownFinding, LintResult
 
 

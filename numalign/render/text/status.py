@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from numalign.analysis.node.finding import drain_and_delete
+from numalign.analysis.node.finding import NodeFinding, drain_and_delete
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Document, Note, Paragraph, Style, Styled, Table
 from numalign.render.text.admit import devices_text, header, memory_text, short_names, verdict_cell
@@ -16,7 +16,6 @@ from numalign.values import grouped
 
 if TYPE_CHECKING:
     from numalign.analysis.alignment import Alignment
-    from numalign.analysis.node.finding import NodeFinding
     from numalign.analysis.node.room import Room
     from numalign.results.node import PodStatus, StatusResult
 

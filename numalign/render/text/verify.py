@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from numalign.analysis.verify.compare import VERDICTS, pages
+from numalign.analysis.verify.compare import VERDICTS, Judged, Verdict, pages
 from numalign.model.cpuset import format_set
 from numalign.render.page.document import Block, Cell, Command, Document, Note, Paragraph, Style, Styled, Table, Title
 from numalign.render.text.amounts import bytes_text
 from numalign.render.text.status import findings_parts
 
 if TYPE_CHECKING:
-    from numalign.analysis.verify.compare import Judged, Verdict
     from numalign.results.node import ProcessResult, VerifyResult
 
 COLUMNS = ("POD", "CONTAINER", "VERDICT", "CPUS", "PLANNED", "MEMORY", "DEVICES")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from numalign.analysis.config.system import Base, Facts, Fields, Ground
 from numalign.errors import InputError, Notice
@@ -20,11 +20,8 @@ from numalign.kubelet.start.reservation import DEFAULT_EVICTION
 from numalign.sources.kubelet import Loaded
 from numalign.sources.kubelet.fields import read_fields
 from numalign.sources.kubelet.found import Found, expanded, joined, overlaid
-from numalign.sources.text.yaml import MAX_INPUT
+from numalign.sources.text.yaml import MAX_INPUT, Document, FilePath
 from numalign.store.reading import reading
-
-if TYPE_CHECKING:
-    from numalign.sources.text.yaml import Document, FilePath
 
 _MAX_TEXT: Final = 1 << 20
 """Longest user data or command line that is looked at, in bytes."""

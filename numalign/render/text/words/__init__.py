@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.facts import TooLittle, resource_of, with_asked
-from numalign.analysis.reasons.order import reasons
+from numalign.analysis.reasons.order import Case, Told, reasons
 from numalign.model.resources import is_extended
 from numalign.render.text.amounts import listed, quantity_text
 from numalign.render.text.words import asked, memory, shortage
@@ -16,7 +16,6 @@ from numalign.render.text.words import asked, memory, shortage
 if TYPE_CHECKING:
     from numalign.analysis.reasons import change_facts
     from numalign.analysis.reasons.asked import Asked
-    from numalign.analysis.reasons.order import Case, Told
     from numalign.analysis.refusal import Refusal
 
 CASES: Mapping[Case, str] = {

@@ -8,13 +8,12 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
 from numalign.analysis.reasons import width_facts
-from numalign.analysis.reasons.asked import MAX_NODES_NAMED
+from numalign.analysis.reasons.asked import MAX_NODES_NAMED, Asked, Best, Left, Place, Spread, Too
 from numalign.model.resources import CPU, is_bytes
 from numalign.render.text.amounts import amount_of, amount_text, listed, nodes_count, nodes_text, places_text
 
 if TYPE_CHECKING:
     from numalign.analysis.loose import Loose
-    from numalign.analysis.reasons.asked import Asked, Best, Left, Place, Spread, Too
 
 Writers = Mapping[type[object], Callable[[Any], str]]
 """Kind of fact -> what writes it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from numalign.analysis.reasons import facts
-from numalign.analysis.reasons.asked import MAX_NODES_NAMED
+from numalign.analysis.reasons.asked import MAX_NODES_NAMED, Spread
 from numalign.kubelet.releases import NEWEST_TEXT
 from numalign.kubelet.topology.options import PREFER_CLOSEST
 from numalign.model.quantity import of_thousandths, parse, readable_near, value, with_decimals
@@ -25,7 +25,6 @@ from numalign.render.text.words.asked import (
 
 if TYPE_CHECKING:
     from numalign.analysis.in_the_way import Amount
-    from numalign.analysis.reasons.asked import Spread
 
 BUG = f"The kubelet crashes over this (a bug, also in {NEWEST_TEXT})."
 
