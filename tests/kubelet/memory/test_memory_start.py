@@ -9,6 +9,8 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.demand import ContainerDemand, PodDemand
+from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
 from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
 from numalign.kubelet.memory.state import (
@@ -22,6 +24,7 @@ from numalign.kubelet.memory.state import (
 from numalign.kubelet.node import start as start_node
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.topology.hints import TopologyHint
 from numalign.model import quantity
 from numalign.model.machine import Machine, NUMANode
 from tests.kubelet.memory.nodes import GI, Node, static
@@ -288,3 +291,18 @@ def test_policy_none_takes_nothing_over(m2: MemoryManager) -> None:
 
 def test_without_any_state_the_tables_are_built(m2: MemoryManager) -> None:
     assert validate_state(m2, {}, {}) == initial_state(m2)
+
+
+def test_where_tables_wrap_too_many_nodes_are_a_hang() -> None:
+    """The kubelet's walk goes through every set of them (rule 14)."""
+    node = Node(static([10] * 21, {0: 11}))
+    with pytest.raises(KubeletHangError, match="tries every set of NUMA nodes"):
+        node.hints("p", memory=1)
+
+
+def test_huge_pages_alone_have_no_mask_of_their_own() -> None:
+    """Rule 37 looks for the best hint of `memory`; the kubelet then dereferences none."""
+    node = Node(static([10], {0: 1}, {0: {"1Gi": 4}}))
+    alone = ContainerDemand("c", "app", 0, (("hugepages-1Gi", GI),), ())
+    with pytest.raises(KubeletPanicError, match="nil pointer dereference"):
+        node.give(PodDemand("p", True, (alone,), 0, alone.memory, ()), alone, TopologyHint(None, preferred=False))
