@@ -56,7 +56,7 @@ def _known(
     if address is not None and address[1] in buses:
         return buses[address[1]]
     root = device.attributes.get(PCIE_ROOT)
-    return roots.get(root.value) if root is not None and isinstance(root.value, str) else None
+    return roots.get(root.value) if root is not None else None
 
 
 def _numbered(devices: Iterable[DeviceID], driver: str, machine: Machine) -> dict[str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.machine import AMPLE_MEMORY, ReadBack, machine_of
+from numalign.dra.machine import ReadBack, machine_of
 from numalign.dra.publish.slices import Options, driver_of, publish, usual_drivers
 from numalign.dra.reading import read_slice
 from numalign.dra.values import Slice
@@ -118,7 +118,7 @@ def test_parts_of_a_card_are_no_cards() -> None:
 
 def test_what_is_not_said_is_named() -> None:
     found = read(resource_slice("dra.cpu", [cpu(1), cpu(3, coreID=1)]))
-    assert found.machine.numa_nodes[0].memory == AMPLE_MEMORY
+    assert found.machine.numa_nodes[0].memory == 64 << 40
     assert found.left_out == (
         "CPUs 0,2 are in no slice: reserved by the driver, or offline",
         "unknown: CPUs above the last published CPU, and NUMA nodes without published CPUs",

@@ -154,6 +154,7 @@ def test_lists_can_be_used_in_selectors() -> None:
         ({"driver": "nic.example.com"}, False),
         ({"pool": "node-1", "device": "a"}, True),
         ({"device": "b"}, False),
+        ({"pool": "node-2", "device": "a"}, False),
     ],
 )
 def test_a_rule_puts_a_taint_on_devices(selector: dict[str, str], tainted: bool) -> None:

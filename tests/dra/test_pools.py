@@ -41,6 +41,10 @@ def pools(*slices: dict[str, Any], release: str = "1.36", **gates: bool) -> tupl
     return pools_of(NODE, published(read_slice(one) for one in slices), features(release, gates))
 
 
+def test_a_pool_can_be_used_where_nothing_is_said_against_it() -> None:
+    assert Pool("drv", "p", (), ()).is_usable
+
+
 def names(found: tuple[Pool, ...]) -> list[str]:
     return [str(pool) for pool in found]
 

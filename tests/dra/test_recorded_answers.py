@@ -17,13 +17,13 @@ from numalign.dra.result import ClaimAllocation, Outcome
 from numalign.dra.selection import MAX_REPORT_COST, Selection
 from numalign.dra.usage import usage
 from numalign.dra.values import Node
-from numalign.dra.why import Why, why
+from numalign.dra.why import Why, drivers_by_class, why
 from numalign.model.quantity import canonical
 from tests import recorded
 from tests.dra import drawn
 
 FILE = Path(__file__).parent / "recorded_answers.jsonl.gz"
-CASES = 500
+CASES = 600
 
 
 def test_answers_are_told_as_they_were() -> None:
@@ -49,6 +49,7 @@ def told(number: int) -> dict[str, Any]:
             [each.kind, each.text, [of_claim(got)["devices"] for got in each.claims]]
             for each in changes(attempt, claims, outcome)
         ],
+        "drivers": {name: sorted(found) for name, found in drivers_by_class(attempt, classes).items()},
         "found": [
             list(finding)
             for each in claims

@@ -104,6 +104,7 @@ IN_THOUSANDTHS = [
     ("on a step", "1500m", HALVES, False),
     ("on no step", "750m", HALVES, True),
     ("between thousandths", "500500u", HALVES, True),
+    ("beyond what is counted in thousandths", "1e16", HALVES, True),
     ("on a step of fractions that is none of whole numbers", "3", policy(least="500m", step="2500m"), False),
     ("an end that is no thousandth: whole numbers count", "2500m", policy(least="1", step="1000000100n"), False),
     ("more than the most", "2", policy(least="500m", most="1500m"), True),

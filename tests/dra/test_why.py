@@ -12,7 +12,7 @@ from numalign.dra.pools import published
 from numalign.dra.reading import read_claim, read_class, read_slice
 from numalign.dra.selection import RequestKey
 from numalign.dra.usage import usage
-from numalign.dra.values import Claim, DeviceRequest, Node
+from numalign.dra.values import Claim, DeviceClass, DeviceRequest, Node
 from numalign.dra.why import Publisher, Why, drivers_by_class, form_of, why
 from tests.dra.objects import NUMA, claim, device, device_class, request, resource_slice
 
@@ -180,3 +180,6 @@ def test_the_drivers_of_classes() -> None:
         "tpu": frozenset(),
     }
     assert drivers_by_class(attempt(HALF), ("gpu",)) == {"gpu": frozenset()}
+    placed = DeviceClass("placed", ("'numaNode' in device.attributes['resource.kubernetes.io']",))
+    some = attempt(NICS)._replace(classes={"placed": placed})
+    assert drivers_by_class(some, ("placed",)) == {"placed": frozenset({"nic.example.com"})}

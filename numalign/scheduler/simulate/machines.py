@@ -43,7 +43,7 @@ class MachineClass(NamedTuple):
 
 def machine_class(number: int, node: ClusterNode, session: Session) -> MachineClass:
     """Make the class of a node."""
-    totals = dict(sorted(node.totals.allocatable.items()))
+    totals = node.totals.allocatable
     layout = Layout(export(session.empty(), "", written(node.exporter)))
     places = {name: place for place, name in enumerate(totals)}
     return MachineClass(

@@ -1,0 +1,27 @@
+"""Amounts over time (docs/rules/scheduling.md 6.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from numalign.scheduler.simulate.ledger import OverTime
+from numalign.scheduler.simulate.report import Share
+
+SHARES = [
+    ("half of the time half of it", [(4, 5)], 8, 10, Share(0.25, 0.5)),
+    ("what goes counts until it goes", [(8, 0), (-8, 5)], 8, 10, Share(0.5, 1.0)),
+    ("in no time it is what is held", [(4, 0)], 8, 0, Share(0.5, 0.5)),
+    ("of nothing nothing is held", [(4, 0)], 0, 10, Share(0.0, 0.0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "whole", "end", "share"), [row[1:] for row in SHARES], ids=[row[0] for row in SHARES]
+)
+def test_mean_and_most_are_shares_of_a_whole(
+    changes: list[tuple[int, int]], whole: int, end: int, share: Share
+) -> None:
+    held = OverTime()
+    for change, time in changes:
+        held.add(change, time)
+    assert held.share(whole, end) == share
