@@ -71,6 +71,6 @@ def _numbered(devices: Iterable[DeviceID], driver: str, machine: Machine) -> dic
     return {}
 
 
-def _number(name: str) -> int:
+def _number(name: str) -> int | None:
     digits = re.search(r"([0-9]{1,9})\D*$", name)
-    return int(digits[1]) if digits else -1
+    return int(digits[1]) if digits else None

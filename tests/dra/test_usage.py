@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from numalign.dra.features import features
 from numalign.dra.pools import Pool
+from numalign.dra.selection import AllocationError
 from numalign.dra.usage import Counters, added, consumed, fits, taken_of, usage, violates
 from numalign.dra.values import Capacity, Claim, CounterUse, Device, DeviceID, RequestPolicy, Slice, Taken
 from numalign.model.quantity import canonical, from_int, parse
@@ -117,6 +118,13 @@ IN_THOUSANDTHS = [
 def test_a_policy_of_fractions_refuses_an_amount(amount: str, by: RequestPolicy, refused: bool) -> None:
     """From 1.37 on (docs/rules/kubelet-1.37.md 11)."""
     assert violates(parse(amount), by, features("1.37")) is refused
+
+
+def test_the_largest_amount_that_is_counted() -> None:
+    by, largest = policy(least="1m", step="1m"), 2**63 - 1
+    assert consumed(parse(f"{largest}m"), Capacity(TEN, by), features("1.37")).nano == largest * 10**6
+    with pytest.raises(AllocationError, match="is not a representable milli value"):
+        consumed(parse(f"{largest + 1}m"), Capacity(TEN, by), features("1.37"))
 
 
 SHARED = Device("d", capacity={"m": Capacity(TEN, policy(values="2 4")), "n": Capacity(parse("3"))}, shared=True)

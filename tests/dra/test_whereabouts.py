@@ -88,6 +88,7 @@ NUMBERED = [
     ("the same numbers", with_plugin(**TWO), ["gpu-1", "gpu-0"], Place((1,), "machine")),
     ("other numbers", with_plugin(**TWO), ["gpu-1", "gpu-2"], NOBODY),
     ("fewer of them", with_plugin(**TWO), ["gpu-1"], NOBODY),
+    ("a number twice", with_plugin(gpu1=(1,)), ["gpu-1", "a-1"], NOBODY),
     ("of another driver", with_plugin("amd.com/gpu", **TWO), ["gpu-1", "gpu-0"], NOBODY),
     ("a device without a node", with_plugin(gpu0=(0,), gpu1=None), ["gpu-1", "gpu-0"], NOBODY),
     ("a device on no node", with_plugin(gpu0=(0,), gpu1=(-1,)), ["gpu-1", "gpu-0"], NOBODY),

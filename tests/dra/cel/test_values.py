@@ -100,6 +100,7 @@ NORMAL = [
     ("zeros", "0.0.0-0", Semver(0, 0, 0, (0,))),
     ("the largest number", "18446744073709551615.0.0", Semver(2**64 - 1, 0, 0)),
     ("a larger one", "0.18446744073709551616.0", None),
+    ("the largest before a release", "1.0.0-18446744073709551615", Semver(1, 0, 0, (2**64 - 1,))),
     ("a larger one before a release", "1.0.0-18446744073709551616", None),
     ("too few parts", "1.2", None),
     ("too many", "1.2.3.4", None),
