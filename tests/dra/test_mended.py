@@ -48,6 +48,7 @@ TINY = {"default": "1", "validRange": {"min": "1", "step": "10000000100u"}}
 HALVES = {"default": "500m", "validRange": {"min": "500m", "step": "500m"}}
 ERRORS = [
     ("below 0", {}, "-1Gi", "capacity value is negative"),
+    ("a billionth below 0", {}, "-1n", "capacity value is negative"),
     ("below 0 is the least of a range", STEPS, "-1", ""),
     ("beyond 64 bits", STEPS, "1e20", "request 100e18 is not a representable milli value"),
     ("rounded beyond 64 bits", TINY, LARGEST, "exceeds the range"),

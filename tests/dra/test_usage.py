@@ -56,6 +56,7 @@ ROUNDED = [
     ("nothing asked is the whole device where there is no default", "", policy(least="1"), "10"),
     ("below the least it is the least", "1", policy(least="2", step="3"), "2"),
     ("the least is itself", "2", policy(least="2", step="3"), "2"),
+    ("the least is written as the policy has it", "2048", policy(least="2Ki", step="1Ki"), "2Ki"),
     ("between two steps it is the next one", "3", policy(least="2", step="3"), "5"),
     ("on a step it stays", "5", policy(least="2", step="3"), "5"),
     ("just behind a step it is the one after", "6", policy(least="2", step="3"), "8"),
