@@ -13,7 +13,7 @@ from numalign.scheduler.nrt.value import UNKNOWN_COST, NodeResourceTopology, NUM
 from numalign.scheduler.score import Strategy
 from tests.conformance.sched import scored
 from tests.dice import Dice, draws, rolled
-from tests.scheduler.make import cpus, object_of, zone
+from tests.scheduler.make import cpus, object_of, pod, zone
 
 A = object_of(zone(0, cpu="10", memory="10Gi"), zone(1, cpu="20", memory="10Gi"))
 B = object_of(zone(0, cpu="4", memory="4Gi"), zone(1, cpu="40", memory="40Gi"))
@@ -34,6 +34,11 @@ SOCKETS |= {2: {0: 20, 1: 20, 2: 10, 3: 12}, 3: {0: 20, 1: 20, 2: 12, 3: 10}}
 )
 def test_worked_examples(found: NodeResourceTopology, strategy: Strategy, expected: int) -> None:
     assert scored(found, cpus(4), strategy) == expected
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("4", 100), ("20", 100), ("21", 0)])
+def test_one_resource_is_balanced_wherever_it_fits(asked: str, expected: int) -> None:
+    assert scored(A, pod({"cpu": asked})._replace(qos="Guaranteed"), "BalancedAllocation") == expected
 
 
 def test_weights_move_the_score() -> None:

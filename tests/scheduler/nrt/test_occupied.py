@@ -36,7 +36,7 @@ def test_the_lowest_cpus_that_may_be_handed_out_are_taken() -> None:
         cpus = state.cpu.assigned(f"{UID}-{number}", CONTAINER)
         assert cpus == sum(1 << cpu for cpu in list(ids(own[number]))[:count])
         assert state.cpu.default & cpus == 0
-    assert state.pods[f"{UID}-1"].cpus == 2
+    assert (state.pods[f"{UID}-1"].cpus, state.pods[f"{UID}-1"].guaranteed) == (2, True)
 
 
 def test_more_than_there_is_is_cut() -> None:
@@ -71,5 +71,10 @@ def test_the_first_devices_that_are_well_are_taken() -> None:
 
 
 def test_nothing_is_taken_of_a_node_that_is_not_there() -> None:
-    _, empty, state = taken({7: {"cpu": 2}})
-    assert state.cpu.default == empty.cpu.default
+    _, empty, state = taken({7: {"cpu": 2, "memory": GI, GPU: 1}})
+    assert state.states == empty.states
+
+
+def test_no_cpu_is_taken_where_none_is_exclusive() -> None:
+    started, _ = node.start(static(MACHINE, cpu_manager_policy="none", reserved_system_cpus=""))
+    assert occupied(started, {0: {"cpu": 2}}).cpu.assignments == {}

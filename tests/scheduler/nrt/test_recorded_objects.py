@@ -16,13 +16,13 @@ from numalign.scheduler.nrt.export import ExportOptions, Like, export
 from numalign.scheduler.nrt.findings import findings
 from numalign.scheduler.nrt.machine import Assumed, machine_of, without_added
 from numalign.scheduler.nrt.occupied import occupied
-from numalign.scheduler.nrt.value import NodeResourceTopology, manifest
+from numalign.scheduler.nrt.value import MAX_NODES, NodeResourceTopology, manifest
 from tests import recorded
 from tests.dice import Dice
 from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_objects.jsonl.gz"
-CASES = 120
+CASES = 200
 PLAIN = ExportOptions(fingerprint=False)
 
 
@@ -41,8 +41,18 @@ def told(number: int) -> dict[str, Any]:
     return {
         "written": [manifest(export(node.session, "n", options)) for options in ways],
         "read": None if found is None else read(one, found),
+        "strange": read(one, strange(one, export(node.session, "n", one.pick(ways)))),
         "differences": None if found is None else list(differences(found, export(node.session, "n"))),
     }
+
+
+def strange(one: Dice, found: NodeResourceTopology) -> NodeResourceTopology:
+    """Have an object say less, or odd things, in every zone."""
+    zones = [drawn.odd(one, zone) for zone in found.zones]
+    attributes = [pair for pair in found.attributes if one.below(4)] + [
+        (MAX_NODES, one.pick(("2", "8", "12", "x")))
+    ] * one.below(2)
+    return found._replace(zones=tuple(zones), attributes=tuple(attributes))
 
 
 def read(one: Dice, found: NodeResourceTopology) -> dict[str, Any]:
