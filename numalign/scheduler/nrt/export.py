@@ -135,7 +135,7 @@ def _amounts(session: Session, number: int, held: Sequence[Held] | None, like: L
         result[CPU] = Units(own.bit_count(), total.bit_count(), free.bit_count())
     result |= _memory(session, number, held, like)
     result |= _devices(session, number, held, like)
-    kept = {name: one for name, one in result.items() if name == CPU or one.capacity or one.allocatable}
+    kept = {name: one for name, one in result.items() if name == CPU or one.capacity}
     return kept or {CPU: Units(own.bit_count(), 0, 0)}  # rule 23
 
 

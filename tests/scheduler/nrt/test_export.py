@@ -57,11 +57,12 @@ def test_zones_come_by_their_numbers_in_whatever_order_the_machine_lists_them(li
 def test_resources_come_in_one_order() -> None:
     """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in."""
     devices = {f"example.com/{name}": (Device(name, (0, 1)),) for name in ("z", "a", "k")}
-    pages = {"1Gi": GI, "64Ki": GI, "2Mi": GI}
+    pages = dict.fromkeys(("1Gi", "64Ki", "2Mi", "512Mi", "32Mi", "16Mi"), GI)
     nrt = export(with_pods(static(regular(devices=devices, hugepages=pages)), []), "n")
     for zone in nrt.zones:
         assert list(zone.resources) == [
-            *("cpu", "memory", "hugepages-64Ki", "hugepages-2Mi", "hugepages-1Gi"),
+            *("cpu", "memory"),
+            *(f"hugepages-{size}" for size in ("64Ki", "2Mi", "16Mi", "32Mi", "512Mi", "1Gi")),
             *("example.com/a", "example.com/k", "example.com/z"),
         ]
 
