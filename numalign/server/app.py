@@ -8,16 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Set
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from numalign.scheduler.extender import Extender
 from numalign.server.metrics import Metrics
 from numalign.server.nodes import Reload
 from numalign.server.service import Receive, RefusedError, Reply, Scope, Service, say
 from numalign.server.wire import BadRequestError, filter_result, priorities, read_args
 from numalign.values import NamedTuple
-
-if TYPE_CHECKING:
-    from numalign.scheduler.extender import Extender
 
 LARGE_BODY_BYTES: Final = 1 << 20
 """A body of so many bytes is worked on in a thread, so that others are answered meanwhile."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from numalign.analysis.compare.table import Comparison, run, variants
 from numalign.analysis.refusal import refusal
 from numalign.errors import Notice
+from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
 from numalign.results.compare import ComparedMachine, ComparedRow, CompareResult
 from numalign.tasks.loaded_pods import ALONE, Terms
 from numalign.worlds.missing import missing_notices
 from numalign.worlds.pod_result import pod_result
-
-if TYPE_CHECKING:
-    from numalign.kubelet.demand import PodDemand
-    from numalign.kubelet.setup import Setup
-    from numalign.model.pod import Pod
 
 
 def compare(

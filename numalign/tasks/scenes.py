@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from numalign.analysis.settings import apply
 from numalign.errors import StartError
 from numalign.kubelet.releases.table import kubelet, parse_version
+from numalign.kubelet.setup import Setup
+from numalign.model.pod import Pod
 from numalign.results.compare import ComparedRow, CompareResult, Scene, UpgradeResult
 from numalign.results.explain import ExplainResult, first_problem
 from numalign.tasks.admit import admit, drawn
-
-if TYPE_CHECKING:
-    from numalign.kubelet.setup import Setup
-    from numalign.model.pod import Pod
-    from numalign.tasks.loaded_pods import Terms
+from numalign.tasks.loaded_pods import Terms
 
 
 def explained_scenes(result: ExplainResult, there: Sequence[Pod]) -> Iterator[Scene]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
+from numalign.analysis.config.suggest import Suggestion
 from numalign.analysis.config.systems import FORMATS
 from numalign.cli.flags import flag
 from numalign.cli.options import answer_options, kubelet_options, machine_option, node_option
@@ -14,6 +14,8 @@ from numalign.cli.stderr import tell
 from numalign.cli.view import Output, View, faces_of, late_imports, show, tell_and_show
 from numalign.errors import Notice
 from numalign.exit_status import ExitStatus
+from numalign.model.machine import Machine
+from numalign.results.node import ConfigCheckResult
 from numalign.tasks.config import before_upgrade, check_config, suggest_config
 from numalign.tasks.requests import KubeletRequest, NodeRequest
 from numalign.tasks.setup import LoadedSetup, load_machine, load_setup
@@ -24,12 +26,6 @@ with late_imports():
     from numalign.render.text import config as text
     from numalign.render.text import config_files
     from numalign.tasks import status
-
-
-if TYPE_CHECKING:
-    from numalign.analysis.config.suggest import Suggestion
-    from numalign.model.machine import Machine
-    from numalign.results.node import ConfigCheckResult
 
 
 class Checked(NamedTuple):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from numalign.analysis.closeness import Bus, is_port
+from numalign.model.hardware import PCIFunction
 from numalign.render.picture.canvas import CHIP_HEIGHT, SMALL, Canvas, shorten, text_width
 from numalign.render.text.hardware import function_name, short_address
-
-if TYPE_CHECKING:
-    from numalign.model.hardware import PCIFunction
 
 FRAME = 'fill="#ffffff" stroke="#2f5d9b" stroke-width="1.2" rx="4"'
 ACCELERATOR = 'fill="#e3d5f0" stroke="#6b4a93" stroke-width="1" rx="2"'

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from numalign.kubelet.config import KubeletConfig
+from numalign.render.picture.canvas import Picture
 from numalign.render.picture.looks import state_of
 from numalign.render.picture.occupants import draw_scenes
 from numalign.render.picture.said import Said
 from numalign.render.text.explain import admitted_text
 from numalign.render.text.in_brief import briefs, fix_text
+from numalign.results.compare import Scene
 from numalign.results.explain import ExplainedPod, ExplainResult, first_problem
-
-if TYPE_CHECKING:
-    from numalign.kubelet.config import KubeletConfig
-    from numalign.render.picture.canvas import Picture
-    from numalign.results.compare import Scene
 
 
 def draw_explained(result: ExplainResult, scenes: Sequence[Scene], flags: Sequence[Sequence[str]]) -> Picture:

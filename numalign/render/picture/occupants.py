@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from numalign.analysis.placed import Part
 from numalign.model.cpuset import format_set, ids
+from numalign.model.machine import Machine, NUMANode
 from numalign.model.resources import CPU
 from numalign.model.words import few_of
 from numalign.render.picture.canvas import Canvas, Picture, text_width, wrap
@@ -33,12 +33,9 @@ from numalign.render.picture.said import (
 )
 from numalign.render.text.alignment import bus_text
 from numalign.render.text.amounts import devices_text, listed, named
+from numalign.results.admit import AdmitResult, ContainerResult
 from numalign.results.compare import Scene
 from numalign.values import grouped
-
-if TYPE_CHECKING:
-    from numalign.model.machine import Machine, NUMANode
-    from numalign.results.admit import AdmitResult, ContainerResult
 
 GUTTER, WIDE_GUTTER = 20.0, 100.0
 BARE_COLUMNS = 3

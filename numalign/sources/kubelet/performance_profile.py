@@ -9,21 +9,18 @@ comes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from numalign.analysis.config.system import Fields
 from numalign.errors import InputError, Notice
 from numalign.model.document import Form, anything, as_dict, inside, maybe, raw, record
+from numalign.model.machine import Machine
 from numalign.model.path import unfit
 from numalign.model.quantity import NANO, QuantityError, canonical, from_int, parse
 from numalign.sources.text import elements, mapping
 from numalign.sources.text.json import read_json
 from numalign.sources.text.yaml import Document
 from numalign.values import NamedTuple
-
-if TYPE_CHECKING:
-    from numalign.model.machine import Machine
-
 
 _ANNOTATION: Final = "kubeletconfig.experimental"
 _RESERVED: Final = "500Mi"

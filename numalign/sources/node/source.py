@@ -10,13 +10,14 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from numalign.errors import HostError, InputError, Notice
 from numalign.kubelet.cpu.checkpoint import FILE as CPU_FILE
 from numalign.kubelet.device.checkpoint import FILE as DEVICE_FILE
 from numalign.kubelet.memory.checkpoint import FILE as MEMORY_FILE
 from numalign.kubelet.start.restore import ROOT
+from numalign.model.machine import Machine
 from numalign.sources.kubelet.command_line import flags_of_words
 from numalign.sources.node import kubelet_folder, podresources
 from numalign.sources.node.facts import FURTHER_FILES, KubeletSettings, NodeFacts, PodName, claimed, granted
@@ -24,9 +25,6 @@ from numalign.sources.text import listed, mapping
 from numalign.sources.tree.folder import FolderTree, InnerTree, LiveTree, Tree
 from numalign.sources.tree.opening import mode_of, top_of
 from numalign.store.reading import beginning, reading
-
-if TYPE_CHECKING:
-    from numalign.model.machine import Machine
 
 MAX_ANSWER = 64 << 20
 """Most characters of a saved answer of the PodResources API; a live one may have 16 MiB."""
