@@ -119,6 +119,11 @@ def test_what_is_not_certain_is_doubtful() -> None:
         ((1, 37), "AllAlpha", True, False),
         ((1, 31), "AllAlpha", True, False),
         ((1, 31), "EnvFiles", True, True),
+        ((1, 32), "EnvFiles", True, False),
+        ((1, 32), "NoSuchGate", True, True),
+        ((1, 33), "NoSuchGate", True, False),
+        ((1, 37), "NoSuchGate", True, True),
+        ((1, 36), "NoSuchGate", True, False),
     ],
 )
 def test_a_gate_that_may_be_there_or_not_is_doubtful(

@@ -100,6 +100,33 @@ def test_what_was_granted_counts_before_what_is_held() -> None:
     assert asked(found) == [("b", "init", {"cpu": "2"}), ("a", "app", {"cpu": "4"}), ("c", "app", {})]
 
 
+GRANTED = {"limits": {"cpu": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "granted", "listed", "kinds"),
+    [
+        ({"a": "0", "b": "1", "i": "1-2"}, "ab", None, {"a": "sidecar", "i": "init", "b": "init"}),
+        ({"a": "0", "b": "1-2", "i": "1-2"}, "ab", None, {"i": "init", "a": "app", "b": "app"}),
+        ({"a": "0", "b": "1", "i": "1-2"}, "abi", "ab", {"a": "sidecar", "i": "init", "b": "app"}),
+        ({"a": "0", "b": "1", "i": "1-2"}, "abi", "abi", {"a": "app", "b": "app", "i": "app"}),
+    ],
+    ids=["that took none of what is left", "where nothing is left", "as the file says", "where all are listed"],
+)
+def test_a_container_from_before_the_init_containers_is_a_sidecar(
+    cpus: dict[str, str], granted: str, listed: str | None, kinds: dict[str, str]
+) -> None:
+    found = held_pod(with_cpus(**cpus), "u", "p", "", dict.fromkeys(granted, GRANTED), listed and [*listed])
+    assert {one.name: one.kind for one in found.containers} == kinds
+
+
+@pytest.mark.parametrize(("uid", "static"), [("0123456789abcdef" * 2, True), ("0123456789abcdef" * 2 + "0", False),
+                                             ("01234567-89ab-cdef-0123-456789abcdef", False)])  # fmt: skip
+def test_a_pod_of_a_file_is_known_by_its_uid(uid: str, static: bool) -> None:
+    found = held_pod(EMPTY.state, uid, "p", "")
+    assert (found.is_static, found.namespace) == (static, "default")
+
+
 def test_each_pod_that_holds_anything_is_listed_once() -> None:
     state = after(pod_of("p", a=limits(2, "1Gi", gpu=1)), pod_of("q", a={GPU: "1"}))
     assert len(holders(state)) == 2
