@@ -140,11 +140,8 @@ def _record(data: object, shape: Shape, place: tuple[str, ...], keys: bool) -> V
     name = shape.go.rpartition(".")[2]
     for key, value in data.items():
         field = fields.get(key.lower())
-        if field is None:
-            continue
-        if value is None and field.shape.kind in ("text", "number", "cpus"):
-            continue
-        result[field.key] = _value(value, field.shape, (name, *place[1:], field.key), keys)
+        if field is not None:
+            result[field.key] = _value(value, field.shape, (name, *place[1:], field.key), keys)
     return result
 
 
