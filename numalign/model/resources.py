@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from numalign.model.quantity import MILLI, NANO
@@ -48,6 +49,7 @@ def is_bytes(resource: str) -> bool:
     return is_memory(resource) or resource == EPHEMERAL_STORAGE
 
 
+@lru_cache  # each check of a node asks for the same few
 def is_extended(resource: str) -> bool:
     """Tell whether a name is an extended resource (docs/rules/admission-fit.md 1.4)."""
     if "/" not in resource or "kubernetes.io/" in resource or resource.startswith(_QUOTA_PREFIX):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from numalign.kubelet.topology.hints import AtLeast, MaskSet, fewest
@@ -115,11 +116,12 @@ def build(machine: Machine) -> DeviceManager:
     return DeviceManager(resources, nodes)
 
 
+@lru_cache  # a kubelet is started on the same machine for each setting that is tried
 def _resource(
-    given: Iterable[Device],
+    given: tuple[Device, ...],
     nodes: NUMAMask,
-    preferred: Iterable[Iterable[str]] | None,
-    links: Iterable[tuple[str, str, int]],
+    preferred: tuple[tuple[str, ...], ...] | None,
+    links: tuple[tuple[str, str, int], ...],
 ) -> Resource:
     devices = tuple(sorted(given, key=lambda device: natural_key(device.id)))
     healthy = no_topology = nowhere = without_affinity = 0
@@ -168,7 +170,7 @@ def _largest(on_node: Sequence[int], nodes: NUMAMask) -> tuple[int, ...]:
 
 def unregistered(resource: Resource) -> Resource:
     """Return a resource whose plugin has not registered yet: nobody tells where its devices are, or that they work."""
-    return _resource([Device(one.id, None, healthy=False) for one in resource.devices], 0, None, ())
+    return _resource(tuple([Device(one.id, None, healthy=False) for one in resource.devices]), 0, None, ())
 
 
 def with_hints_everywhere(manager: DeviceManager) -> DeviceManager:

@@ -7,13 +7,14 @@ Gates that decide what numalign replays stand in the releases, all others in `ga
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from numalign.errors import StartPanicError
 from numalign.kubelet.releases import NEWEST
 from numalign.kubelet.releases.release import Gate, Kubelet, Version, switched
 from numalign.kubelet.releases.table import known_kubelets
 from numalign.kubelet.releases.v1_32 import V1_32
-from numalign.kubelet.start.gate_table import table
+from numalign.kubelet.start.gate_table import is_told_of, table
 
 _GROUPS = ("AllAlpha", "AllBeta")
 _CERTAIN: tuple[Version, Version] = ((1, 33), NEWEST)
@@ -85,7 +86,8 @@ def unmet_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> dict[str, list[s
 
     What the defaults alone leave unmet is none of the configuration's doing.
     """
-    if kubelet.version < _NEEDS_SINCE:
+    own = {*kubelet.needs, *chain.from_iterable(kubelet.needs.values()), *_GROUPS}
+    if kubelet.version < _NEEDS_SINCE or not any(name in own or is_told_of(name) for name in given):
         return {}
     rows = table()
     others = {name: gate for name, row in rows.items() if (gate := row.at(kubelet.version))}

@@ -45,6 +45,11 @@ def table() -> dict[str, Row]:
     return {name: _row(steps) for name, steps in rows}
 
 
+def is_told_of(name: str) -> bool:
+    """Tell quickly whether the table may have a gate, or one that needs it."""
+    return name in _TABLE
+
+
 def gone_in(name: str, version: Version) -> bool:
     """Tell whether a release that is not out yet will not know a gate, as far as is announced."""
     row = table().get(name)
