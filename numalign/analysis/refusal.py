@@ -29,7 +29,7 @@ from numalign.model.quantity import NANO, parse, readable_near
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
-_NUMBERS = re.compile(r"requested=(\d+), available=\d+|unavailable for (\S+)\. Requested: (\d+), Available: \d+")
+_NUMBERS = r"requested=(\d+), available=\d+|unavailable for (\S+)\. Requested: (\d+), Available: \d+"
 
 
 class Rest(NamedTuple):
@@ -50,9 +50,9 @@ class Rest(NamedTuple):
 
 def rest(outcome: Outcome) -> Rest | None:
     """Read the kubelet's message; None: it has no such numbers, or they are those of the request."""
-    found = _NUMBERS.search(outcome.message)
+    found = re.search(_NUMBERS, outcome.message) if outcome.result.stage == "allocate" else None
     asked = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
-    if found is None or asked is None or outcome.result.stage != "allocate":
+    if found is None or asked is None:
         return None
     name = found[2] or CPU
     requested, left = asked.amount_of(name), int(found[1] or found[3])
