@@ -30,7 +30,9 @@ def came(release: tuple[int, int], free: str = "0-49", *options: str, **more: An
     session = open_session(Setup(TEN_NODES, config, "ideal", kubelet(release)), fit_check=False)
     device, _, memory = session.state.states
     session = session._replace(state=session.state._replace(states=(device, CPUState(parse(free)), memory)))
-    manifest = {"metadata": {"name": "p", **more}, "spec": {"containers": [{"name": "c", "resources": LIMITS}]}}
+    shares = {"name": "d", "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}
+    containers = [{"name": "c", "resources": LIMITS}, *([shares] if more.pop("shared", False) else [])]
+    manifest = {"metadata": {"name": "p", **more}, "spec": {"containers": containers}}
     if "annotations" in more:
         manifest["spec"]["resources"] = LIMITS
     return admit(session, read_pod(manifest))
@@ -43,6 +45,7 @@ def codes(outcome: Outcome) -> list[str]:
 def test_a_hang_that_nobody_has_reported_is_told_as_possible() -> None:
     older, newer = came((1, 36), E9, DISTNUMA), came((1, 37), E9, DISTNUMA)
 
+    assert codes(came((1, 37), E9, DISTNUMA, shared=True)) == codes(newer)
     assert older.stage == "allocate"
     assert CODE not in codes(older)
     assert newer.stage == "hang"

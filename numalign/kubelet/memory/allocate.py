@@ -155,21 +155,16 @@ def charge(
             counts[node] += 1
             groups[node] = mask
             rest ^= low
-        left = size - reusable.get((mask, resource), 0) if reusable else size
+        left = size - reusable.get((mask, resource), 0)
         if left > 0:
             place = manager.places[resource]
             free_now, reserved_now = list(free[place]), list(reserved[place])
             fill(free_now, reserved_now, mask, left)
             free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
     entries = {**state.entries, uid: held}
-    return _after(state, MemoryState(tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries))
-
-
-def _after(state: MemoryState, tables: MemoryState) -> MemoryState:
-    """Give new tables and entries what else the state before them knows, which few have anything of."""
-    if not state.reusable_pod and not state.pods:
-        return tables
-    return tables._replace(reusable_pod=state.reusable_pod, reusable=state.reusable, pods=state.pods)
+    return state._replace(
+        counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved), entries=entries
+    )
 
 
 def _update_reusable(
@@ -263,7 +258,9 @@ def _give_back(manager: MemoryManager, state: MemoryState, blocks: Iterable[Bloc
             size -= given
             rest ^= low
         free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
-    return _after(state, MemoryState(tuple(counts), tuple(groups), tuple(free), tuple(reserved), entries))
+    return state._replace(
+        counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved), entries=entries
+    )
 
 
 def start_container(

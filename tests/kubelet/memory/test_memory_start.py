@@ -170,7 +170,7 @@ def test_amounts_that_pass_a_word_together_wrap() -> None:
         assert manager.wraps == (wraps,)
 
 
-@pytest.mark.parametrize(("last", "crashes"), [(62, False), (63, False), (64, True), (65, True)])
+@pytest.mark.parametrize(("last", "crashes"), [(-1, True), (62, False), (63, False), (64, True), (65, True)])
 def test_a_node_that_no_mask_can_hold_would_crash_the_kubelet(last: int, crashes: bool) -> None:
     nodes = Machine("far", (NUMANode(0, memory=10 * GI), NUMANode(last, memory=10 * GI)))
     kept = read_reserved_memory([MemoryReservation(0, {"memory": "1Gi"})])

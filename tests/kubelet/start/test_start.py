@@ -190,7 +190,7 @@ def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     assert caught.value.message == text
 
 
-@pytest.mark.parametrize(("last", "starts"), [(63, True), (64, False)])
+@pytest.mark.parametrize(("last", "starts"), [(-1, False), (63, True), (64, False)])
 def test_a_mask_holds_64_nodes(last: int, starts: bool) -> None:
     machine = Machine("far", (NUMANode(0, 1), NUMANode(last, 2)))
     config = KubeletConfig(topology_manager_policy="best-effort", eviction_hard={})

@@ -58,6 +58,16 @@ def test_what_pods_hold_stays_theirs_or_they_come_again(setup: Setup, kept: bool
     assert kept or cpus(found) == cpus(alone)
 
 
+def test_a_kubelet_that_runs_on_is_stopped_by_nothing() -> None:
+    """Its CPUs do not add up, which a start would not survive; under other settings the pods come again."""
+    device, held, memory = THERE.state.states
+    lost = THERE._replace(state=THERE.state._replace(states=(device, held._replace(default=0b1), memory)))
+    assert take_over(FIRST, lost).state == lost.state
+    anew = take_over(FIRST._replace(config=config("restricted", **STATIC)), lost)
+    assert anew.state.cpu.default != 0b1
+    assert cpus(anew) is not None
+
+
 def test_a_manager_that_is_off_holds_nothing() -> None:
     off = FIRST._replace(config=config("best-effort", cpu_manager_policy="none", **STATIC))
     assert cpus(take_over(off, THERE)) is None
