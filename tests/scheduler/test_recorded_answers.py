@@ -20,7 +20,7 @@ from tests.dice import Dice
 from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_answers.jsonl.gz"
-CASES = 120
+CASES = 200
 JUDGES: tuple[Judge, ...] = ("nrt", "kubelet")
 
 

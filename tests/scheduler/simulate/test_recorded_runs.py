@@ -19,7 +19,7 @@ from tests.dice import Dice
 from tests.scheduler import drawn
 
 FILE = Path(__file__).parent / "recorded_runs.jsonl.gz"
-RUNS = 80
+RUNS = 110
 
 
 def test_runs_are_told_as_they_were() -> None:
