@@ -105,7 +105,7 @@ def _closest(
     Returns:
         The distance and the positions in `candidates`.
     """
-    own = min((costs[node][node] for node in candidates), default=0)
+    own = min(costs[node][node] for node in candidates)
     other = min((costs[node][peer] for node in candidates for peer in candidates if node != peer), default=0)
     best: tuple[int, tuple[int, ...]] | None = None
     stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
