@@ -98,6 +98,10 @@ class TestVariants:
 
         assert [row[2] for row in rows(given, options=("full-pcpus-only",)) if row[3]] == ["", "full-pcpus-only"]
 
+    def test_an_option_that_a_kubelet_does_not_have_adds_nothing(self) -> None:
+        old = of_version((1, 23))
+        assert rows(kubelet=old, options=("align-by-socket",)) == rows(kubelet=old)
+
     def test_a_kubelet_without_pod_scope_has_one_scope(self) -> None:
         assert {scope for _, scope, *_ in rows(kubelet=of_version((1, 17)))} == {"container"}
 
@@ -149,12 +153,12 @@ class TestReplicas:
         assert found.refusal is not None
         assert found.refusal.reason == "OutOfpods"
 
-    def test_the_count_ends_somewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(compare, "MAX_REPLICAS", 20)
+    def test_the_count_ends_somewhere(self) -> None:
+        idle = Pod("idle", "idle", "BestEffort", (Container("app", "app", {}, {}),))
 
-        found = tried(Pod("idle", "idle", "BestEffort", (Container("app", "app", {}, {}),)))
+        found = tried(idle, config=SINGLE._replace(max_pods=1200))
 
-        assert (found.replicas, found.refusal, found.stranded) == (20, None, ())
+        assert (found.replicas, found.refusal, found.stranded) == (1000, None, ())
 
     def test_a_critical_pod_that_evicts_another_is_no_further_replica(self) -> None:
         critical = pod({"cpu": "3", "memory": "1Mi"}, spec={"priority": 2_000_000_000})
@@ -199,9 +203,9 @@ class TestBeside:
         session = open_session(Setup(FIGURE, SINGLE, "ideal"))
         (refused,) = admit_in_order(session, [pod({"cpu": "6", "memory": "1Mi"}, "old")])
         crash = refused._replace(result=refused.result._replace(stage="panic", reason="", message="index out of range"))
-        monkeypatch.setattr(compare, "admit_in_order", lambda *_, **__: iter([crash]))
+        monkeypatch.setattr(compare, "admit_in_order", lambda *_, **__: iter([refused, crash]))
 
-        found = tried(ALIGNED, beside=(crash.pod,))
+        found = tried(ALIGNED, beside=(refused.pod, crash.pod))
 
         assert (row(found).admit, found.replicas, found.outcomes) == (False, 0, ())
         assert found.refused is found.refusal is crash

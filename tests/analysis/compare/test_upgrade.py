@@ -69,3 +69,11 @@ def test_a_kubelet_that_does_not_start_has_no_session() -> None:
     pods = [pod("p", 1)]
     assert check(situation, pods, ((1, 19), (1, 20)), started=False) == 1
     assert run(situation, pods, kubelet((1, 19)), started=False).session is None
+
+
+def test_where_the_newer_kubelet_does_not_start_the_difference_that_stops_it_decides() -> None:
+    """1.37 knows the gate SidecarContainers no more (docs/rules/kubelet-1.37.md)."""
+    settings = config("restricted", feature_gates={"SidecarContainers": True})
+    situation = Situation(Setup(machine("figure-1"), settings, "ideal"))
+    assert check(situation, [pod("p", 1)], ((1, 36), (1, 37)), started=False) == 1
+    assert run(situation, [pod("p", 1)], kubelet((1, 37)), started=False).session is None

@@ -12,7 +12,8 @@ from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
-from tests.analysis.support import GPU, STATIC, config, machine, pod, pod_of
+from tests.analysis.support import GPU, STATIC, config, limits, machine, pod, pod_of
+from tests.kubelet.regular import regular
 from tests.refusals.survey import named, refusals
 
 CPU_OF_APP = ("app", "cpu")
@@ -96,6 +97,15 @@ def test_a_device_is_left_out_only_after_what_keeps_some_of_it() -> None:
     key = ("c0", "intel.com/sriov")
     assert (first.amounts, len(first.pods)) == ({key: 10**9}, 1)
     assert second.amounts == {key: 0}
+
+
+def test_a_long_change_is_told_where_all_others_need_a_setting() -> None:
+    """Five containers ask for more CPUs than a node has, each for another number."""
+    setup = Setup(regular(nodes=8, cores=8, threads=1), config("single-numa-node"), "ideal")
+    situation = Situation(setup)
+    asked = pod_of("p", **{f"c{more}": limits(8 + more) for more in range(1, 6)})
+    ways = changes(Tries(situation, admit(situation.session(), asked)))
+    assert [(way.long, bool(way.flags)) for way in ways] == [(False, True), (True, False)]
 
 
 def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from numalign.analysis.situation import Situation, arrivals
-from numalign.analysis.whatif.past import Anew, HeldAmount, anew
+from numalign.analysis.whatif.past import Anew, HeldAmount, anew, moved
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, config, machine, pod
+from tests.kubelet.regular import regular
 
 
 def after(settings: KubeletConfig, *before: Pod) -> Session:
@@ -47,3 +50,13 @@ def test_a_pod_that_gets_another_device_is_told() -> None:
         after(config(policy, cpu_manager_policy="none"), *pods) for policy in ("single-numa-node", "none")
     )
     assert anew(aligned, loose) == Anew((), ("b",))
+
+
+@pytest.mark.parametrize(("there", "asked", "fewest"), [(12, 10, True), (13, 9, False)])
+def test_among_twelve_pods_every_set_is_tried(there: int, asked: int, fewest: bool) -> None:
+    """Six pods of one CPU have to go; of more pods nobody tries all sets of six."""
+    setup = Setup(regular(nodes=1, cores=16, threads=1), config("single-numa-node"), "ideal")
+    session = Situation(setup, past=arrivals([pod(f"p{number}", 1) for number in range(there)])).session()
+    found = moved(session, pod("p", asked))
+    assert found is not None
+    assert (len(found.pods), found.fewest) == (6, fewest)

@@ -83,6 +83,12 @@ def test_with_something_else_cpus_are_cut_where_that_alone_would_take_the_last()
     assert [part.unshared for part in cut.parts] == [False, True]
 
 
+def test_containers_that_hand_on_what_they_have_are_cut_together() -> None:
+    """One CPU less in either alone leaves none to share; the second init container may keep what it asks for."""
+    [cut] = ways(pod_of("p", init=limits(9), init2=limits(4), app=limits(9)), "none")
+    assert cut.amounts == {("init", "cpu"): 7 * NANO, ("app", "cpu"): 7 * NANO}
+
+
 def test_what_cannot_be_cut_is_told_as_it_is() -> None:
     found = ways(pod_of("p", **{f"c{place}": limits(1) for place in range(9)}))
     assert found
