@@ -6,7 +6,7 @@ another until a pod is refused; what it found free on each NUMA node is *strande
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 
 from numalign.analysis.alignment import aligned
@@ -102,7 +102,7 @@ def run(
     pods: Sequence[Pod],
     beside: Sequence[Pod] = (),
     *,
-    started: bool = False,
+    started: bool,
     on: Session | None = None,
 ) -> Comparison:
     """Admit pods and copies of them until one is refused.
@@ -129,7 +129,7 @@ def run(
     while (refusal := next(filter(_refused, copies), None)) is None and replicas < MAX_REPLICAS:
         replicas += 1
         aligned_replicas += all(aligned(one) is not False for one in copies)
-        copies = tuple(_until_refused(islice(stream, len(pods))))
+        copies = tuple(islice(stream, len(pods)))
     stranded = () if refusal is None else tuple(left(refusal.before))
     return Comparison(
         variant=variant,
@@ -150,13 +150,6 @@ def _copies(pods: Sequence[Pod]) -> Iterator[Pod]:
             yield pod._replace(name=f"{pod.name}-copy-{number}", uid=f"{pod.uid}/copy-{number}")
 
 
-def _until_refused(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-    for outcome in outcomes:
-        yield outcome
-        if _refused(outcome):
-            return
-
-
 def _refused(outcome: Outcome) -> bool:
     """Tell whether a pod ends the count; a critical pod that evicts another makes no room for one more."""
     return not outcome.admit or bool(outcome.fit and outcome.fit.preempted)
@@ -169,7 +162,7 @@ def left(session: Session) -> Iterator[Left]:
     """
     node, state = session.node, session.state
     cpu = ("cpu",) if node.cpu.static else ()
-    resources = (*cpu, *sorted(node.memory.places), *sorted(node.device.resources))
+    resources = (*cpu, *node.memory.places, *sorted(node.device.resources))
     for numa in sorted(numa.id for numa in node.machine.numa_nodes):
         # A node with a negative id has CPUs; to devices and memory it is no node at all.
         known = resources if numa >= 0 else cpu

@@ -92,8 +92,8 @@ def _not_told(part: WayOut, told: Collection[tuple[str | None, str]]) -> WayOut:
 
 
 def _by_resource(change: WayOut) -> Iterator[WayOut]:
-    """Take a change apart as `parts_of` does, the amounts of one resource together; without the pods to move."""
-    parts = [part for part in parts_of(change) if not part.pods]
+    """Take a change apart as `parts_of` does, the amounts of one resource together."""
+    parts = parts_of(change)
     names = dict.fromkeys(name for _, name in change.amounts)
     for name in sorted(names, key=lambda one: (one != CPU, one != MEMORY)):
         amounts = {key: nano for key, nano in change.amounts.items() if key[1] == name}

@@ -35,7 +35,7 @@ def pinning(tries: Tries) -> Iterator[WayOut]:
                 amounts[key], asked[key] = new, old
         way = WayOut(amounts=amounts, asked=asked, flags=flags)
         changed = with_amounts(outcome.pod, amounts)
-        if changed.qos == "Guaranteed" and way not in told and (amounts or flags):
+        if changed.qos == "Guaranteed" and way not in told:
             told.append(way)
             yield way
 

@@ -40,7 +40,7 @@ ALIGNED = pod({"cpu": "2", "memory": "200Mi", GPU: "1", NIC: "1"})
 def tried(
     *pods: Pod, config: KubeletConfig = SINGLE, machine: Machine = FIGURE, beside: tuple[Pod, ...] = ()
 ) -> Comparison:
-    return run(Variant(Setup(machine, config, "ideal")), pods, beside)
+    return run(Variant(Setup(machine, config, "ideal")), pods, beside, started=False)
 
 
 def row(found: Comparison) -> ComparedRow:
@@ -76,7 +76,7 @@ class TestVariants:
         assert [one.option for one in found] == [""] * 7 + ["align-by-socket"] * 7
         assert found[-1].setup.config.cpu_manager_policy_options == {"align-by-socket": "true"}
         assert found[-1].setup.config.feature_gates == {"CPUManagerPolicyAlphaOptions": True}
-        not_started = [one for one in found if run(one, [ALIGNED]).error]
+        not_started = [one for one in found if run(one, [ALIGNED], started=False).error]
         assert not_started == [
             one for one in found[7:] if one.setup.config.topology_manager_policy == "single-numa-node"
         ]
@@ -173,7 +173,7 @@ class TestReplicas:
         assert [victim.name for victim in found.refusal.fit.preempted] == ["idle"]
 
     def test_a_kubelet_that_does_not_start_is_an_answer(self) -> None:
-        found = run(Variant(Setup(FIGURE, SINGLE, "kubelet")), [ALIGNED])
+        found = run(Variant(Setup(FIGURE, SINGLE, "kubelet")), [ALIGNED], started=False)
 
         assert found.error == "[cpumanager] unable to determine reserved CPU resources for static policy"
         assert (row(found).admit, found.outcomes, found.refused) == (False, (), None)
@@ -189,7 +189,7 @@ class TestBeside:
     def test_a_node_in_use_is_taken_over(self) -> None:
         (old,) = admit_in_order(open_session(Setup(FIGURE, SINGLE, "ideal")), [ALIGNED._replace(name="o", uid="o")])
 
-        found = run(Variant(Setup(FIGURE, SINGLE, "ideal")), [ALIGNED], on=old.then)
+        found = run(Variant(Setup(FIGURE, SINGLE, "ideal")), [ALIGNED], started=False, on=old.then)
 
         assert (found.replicas, len(found.refusal.before.pods) if found.refusal else 0) == (1, 2)
 
@@ -218,20 +218,25 @@ class TestLeft:
         assert list(left(session)) == [Left(0, {GPU: 1, NIC: 1}), Left(1, {GPU: 1, NIC: 1})]
 
     def test_cpus_come_first_then_memory_and_devices_by_their_names(self) -> None:
-        numa = tuple(one._replace(hugepages={"2Mi": 1 << 30}) for one in FIGURE.numa_nodes)
+        numa = tuple(one._replace(hugepages={"2Mi": 1 << 30}) for one in FIGURE.numa_nodes[::-1])
         machine = FIGURE._replace(numa_nodes=numa, devices={"v/z": (Device("z", (0,)),), "v/a": (Device("a", (1,)),)})
         kept = {"memory_manager_policy": "Static", "kube_reserved": {"memory": "1Gi"}}
         config = IDEAL._replace(**kept, reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),))
 
-        first = next(left(open_session(Setup(machine, config, "ideal"))))
-        assert list(first.free) == ["cpu", "hugepages-2Mi", "memory", "v/a", "v/z"]
+        found = [*left(open_session(Setup(machine, config, "ideal")))]
+        assert [one.numa for one in found] == [0, 1]
+        assert list(found[0].free) == ["cpu", "hugepages-2Mi", "memory", "v/a", "v/z"]
 
     def test_devices_without_a_node_are_left_until_somebody_has_them(self) -> None:
-        machine = FIGURE._replace(devices={"v/x": (Device("a", None), Device("b", None))})
+        machine = FIGURE._replace(devices={"v/x": tuple(Device(name, None) for name in "abc")})
         session = open_session(Setup(machine, IDEAL, "ideal"))
         (outcome,) = admit_in_order(session, [pod({"cpu": "1", "memory": "1Mi", "v/x": "1"})])
 
-        assert [*left(outcome.then)][-1] == Left(None, {"v/x": 1})
+        assert [*left(outcome.then)][-1] == Left(None, {"v/x": 2})
+
+    def test_devices_without_a_node_are_told_by_their_names(self) -> None:
+        machine = FIGURE._replace(devices={name: (Device("d", None),) for name in ("v/z", "v/a")})
+        assert list([*left(open_session(Setup(machine, IDEAL, "ideal")))][-1].free) == ["v/a", "v/z"]
 
     def test_devices_without_a_node_come_last(self) -> None:
         machine = FIGURE._replace(

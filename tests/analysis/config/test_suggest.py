@@ -105,7 +105,9 @@ def test_little_memory_is_not_kept_back() -> None:
 
 
 def test_a_machine_without_memory_pins_none() -> None:
-    assert suggested(machine((0, "0-3"), memory=0)).memory_manager_policy == "None"
+    found = suggest(machine((0, "0-3"), memory=0), {})
+    assert (found.error, found.config.memory_manager_policy) == ("", "None")
+    assert "memory_manager_policy" not in found.reasons
 
 
 def test_a_section_that_would_not_add_up_is_left_out() -> None:

@@ -138,6 +138,27 @@ def costing(*, pods: int = 0, flags: str = "", machine: int = 0, remote: bool = 
     ).cost
 
 
+MEMORY = ("app", "memory")
+
+
+@pytest.mark.parametrize(
+    ("amounts", "keeps_devices", "keeps_memory", "leaves_out"),
+    [
+        pytest.param({}, True, True, False, id="nothing is cut"),
+        pytest.param({("app", "cpu"): 1}, True, True, False, id="CPUs"),
+        pytest.param({("app", GPU): 1}, False, True, False, id="devices"),
+        pytest.param({MEMORY: 1}, True, False, False, id="memory"),
+        pytest.param({MEMORY: 3, ("app", GPU): 3}, True, True, False, id="more of both"),
+        pytest.param({("app", GPU): 0, MEMORY: 3}, False, True, True, id="a device is left out"),
+    ],
+)
+def test_what_a_change_takes_away(
+    amounts: dict[tuple[str, str], int], keeps_devices: bool, keeps_memory: bool, leaves_out: bool
+) -> None:
+    change = WayOut(amounts=amounts, asked=dict.fromkeys(amounts, 2))
+    assert (change.keeps_devices, change.keeps_memory, change.leaves_out) == (keeps_devices, keeps_memory, leaves_out)
+
+
 def test_memory_that_nobody_pins_is_cut_in_whole_mib() -> None:
     tries = met(pod("p", 1, "9000Gi"), policy="none", cpu_manager_policy="none")
     [cut] = single_requests(tries)

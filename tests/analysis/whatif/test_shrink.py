@@ -13,6 +13,7 @@ from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
+from tests.kubelet.regular import regular
 from tests.refusals.survey import named, refusals
 
 
@@ -87,6 +88,15 @@ def test_containers_that_hand_on_what_they_have_are_cut_together() -> None:
     """One CPU less in either alone leaves none to share; the second init container may keep what it asks for."""
     [cut] = ways(pod_of("p", init=limits(9), init2=limits(4), app=limits(9)), "none")
     assert cut.amounts == {("init", "cpu"): 7 * NANO, ("app", "cpu"): 7 * NANO}
+
+
+def test_what_another_machine_admits_is_not_cut_although_it_leaves_no_cpu_to_share() -> None:
+    here, there = (Setup(one, config("single-numa-node"), "ideal") for one in (regular(2, 8, 1), regular(1, 9, 1)))
+    situation = Situation(here)
+    tries = Tries(situation, admit(situation.session(), pod("p", 9)))
+    found = changes(tries, [("there", Situation(there))])
+    assert found
+    assert not any(way.machine and way.amounts for way in found)
 
 
 def test_what_cannot_be_cut_is_told_as_it_is() -> None:
