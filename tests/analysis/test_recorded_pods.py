@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from numalign.analysis.explanation import explain_outcome
+from numalign.analysis.reasons.next import next_in_the_way
+from numalign.analysis.reasons.steps import Step
 from numalign.analysis.situation import Situation
 from numalign.kubelet.admission import Outcome
 from numalign.render.json.explain import explain_json
 from numalign.render.text.changes import Advice
-from numalign.results.explain import ExplainResult
+from numalign.results.explain import ExplainResult, reasons_of
 from numalign.tasks.explain import explained_pod
 from numalign.tasks.hardware_to_add import with_what_lacks
 from tests.analysis.kept import UPDATES, plain, write
@@ -59,10 +61,20 @@ def values(situation: Situation, outcome: Outcome) -> Any:
     pod = explained_pod(found, details=outcome.admit, all_alternatives=outcome.admit)
     advice = Advice([None] * len(pod.changes), "")
     [shown] = explain_json(ExplainResult(situation.setup, 0, (pod,), ()), [advice], ())["pods"]
-    if outcome.admit:
-        kept = [[one.apart, one.alignment] for one in pod.pod.containers], [one.cause for one in pod.unpinned]
-        return json.loads(json.dumps([without_words(shown), plain((kept, pod.matrices, pod.placements))]))
-    return json.loads(json.dumps([without_words(shown), plain((pod.refusal, pod.besides, pod.matrices, pod.untied))]))
+    steps = [[_step(step) for step in each] for each in reasons_of(pod, situation.setup.config).steps]
+    if pod.refusal is None:
+        parts = [[one.apart, one.alignment] for one in pod.pod.containers], [one.cause for one in pod.unpinned]
+        kept: Any = (parts, pod.matrices, pod.placements, steps)
+    else:
+        then = next_in_the_way(pod.refusal, pod.besides, pod.changes, several=pod.containers > 1)
+        kept = (pod.refusal, pod.besides, pod.matrices, pod.untied, steps, list(then))
+    return json.loads(json.dumps([without_words(shown), plain(kept)]))
+
+
+def _step(step: Step) -> Any:
+    """Give a step in short: what is done, why, and where that is told already."""
+    done = [(list(one.amounts.items()), dict(one.flags), [pod.full_name for pod in one.pods]) for one in step.changes]
+    return done, step.part.larger, step.reasons, step.told
 
 
 @cache
