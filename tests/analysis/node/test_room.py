@@ -46,6 +46,15 @@ def test_without_managers_nothing_is_given_out() -> None:
     assert [(room.cpus, room.memory, room.largest) for room in rooms(there)] == [(0, {}, 0)] * 2
 
 
+def test_pages_are_told_of_the_nodes_that_have_some() -> None:
+    on = machine("figure-1")
+    first, second = on.numa_nodes
+    on = on._replace(numa_nodes=(first, second._replace(hugepages={})))
+    there = open_session(Setup(on, PINS, "ideal"))
+
+    assert [list(room.memory) for room in rooms(there)] == [[PAGES, "memory"], ["memory"]]
+
+
 def test_memory_in_use_over_nodes_leaves_no_room_on_one() -> None:
     _, there = session(pod("p", 1, "20Gi"), topology_manager_policy="best-effort")
 
