@@ -152,6 +152,18 @@ def test_a_class_of_the_same_driver_or_the_one_that_was_meant() -> None:
     assert texts([claim("c", request("r", "nic", 3))], gpus(3), nics) == ["request 2 in r (now 3)"]
 
 
+def test_a_change_that_nobody_can_judge_is_none() -> None:
+    odd = read_class(
+        {"metadata": {"name": "odd"}, "spec": {"selectors": [{"cel": {"expression": "format.named('x') == 1"}}]}}
+    )
+    slices = published([read_slice(gpus())])
+    trying = Attempt(
+        slices, {"nic": read_class(device_class("nic")), "odd": odd}, usage([]), features(), Node("node-1")
+    )
+    claims = [read_claim(claim("c", request("r", "nic")))]
+    assert changes(trying, claims, trying.allocate(claims)) == ()
+
+
 def test_other_claims_may_end() -> None:
     assert texts([claim("c", request("r", "gpu", 2))], gpus(), held=("g0",)) == [
         "request 1 in r (now 2)",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from numalign.dra.claim_objects import ClaimObjects, Placed
-from numalign.dra.values import Claim, DeviceClass, Node
+from numalign.dra.values import Claim, DeviceClass, Node, Slice, TaintRule
+from numalign.model.machine import Taint
 
 KEY = ("default", "c")
 
@@ -50,3 +51,12 @@ def test_what_is_given_lies_over_a_dump() -> None:
     assert found.claims == found.templates == {KEY: here, ("o", "c"): there}
     assert found.classes == {"c": DeviceClass("c"), "d": DeviceClass("d")}
     assert [one.name for one in found.nodes] == ["b", "a"]
+
+
+def test_slices_and_taints_of_both_count() -> None:
+    one, other = (Slice(name, "d", "p", 1, 1) for name in "ab")
+    rules = [TaintRule(Taint(name, "", "NoSchedule")) for name in "xy"]
+    found = ClaimObjects(slices=(one,), taint_rules=(rules[0],)).over(
+        ClaimObjects(slices=(other,), taint_rules=(rules[1],))
+    )
+    assert (found.slices, found.taint_rules) == ((other, one), (rules[1], rules[0]))

@@ -127,6 +127,22 @@ def test_distinct_holds_for_each_device_of_a_request() -> None:
     assert names(outcome(slices, wanted, using=NEW)) == [["a", "b", "d"]]
 
 
+def test_what_devices_have_in_common_is_widened_on_stepping_back() -> None:
+    """The second device leaves nothing for the card; the third one does."""
+    listed = [
+        {"name": name, "attributes": {"d.com/x": {"ints": values}}}
+        for name, values in (("a", [1, 2]), ("b", [2]), ("c", [1]))
+    ]
+    slices = [
+        resource_slice("gpu.example.com", listed),
+        resource_slice("nic.example.com", [device("n", **{"d.com/x": 1})]),
+    ]
+    wanted = [claim("c", request("g", "gpu", 2), request("n", "nic"), match="d.com/x")]
+    old, new = (one._replace(lists=True, list_constraints=True) for one in (OLD, NEW))
+    assert not outcome(slices, wanted, using=old).allocated
+    assert names(outcome(slices, wanted, using=new)) == [["a", "c", "n"]]
+
+
 def test_counters_are_kept_by_driver_and_pool() -> None:
     def partition(driver: str, counter: str) -> dict[str, Any]:
         counters = {"mem": {"value": counter}}

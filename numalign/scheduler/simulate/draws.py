@@ -10,7 +10,7 @@ from numalign.scheduler.xxh64 import xxh64
 
 def below(limit: int, seed: int, *what: str | int) -> int:
     """Draw a whole number from 0 to `limit` - 1."""
-    return xxh64("\0".join(map(str, what)).encode(), seed & (1 << 64) - 1) % limit
+    return xxh64("\0".join(map(str, what)).encode(), seed) % limit
 
 
 def fraction(seed: int, *what: str | int) -> float:

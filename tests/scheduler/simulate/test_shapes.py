@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.scheduler.attempt import Judgement
-from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.shapes import Shape, Shapes
 from numalign.scheduler.verdict import PASS, Verdict
 from tests.scheduler.make import asking
 
@@ -18,6 +19,17 @@ def shape() -> Shape:
     for place, judgement in enumerate(JUDGED):
         made.put(place, judgement)
     return made
+
+
+def test_pods_that_ask_the_same_share_a_shape_however_it_is_written() -> None:
+    shapes = Shapes(1)
+    zones = {"zone": "a", "disk": "ssd"}
+    one, other, without = (
+        read_pod({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "nodeSelector": dict(each)}})
+        for each in (zones.items(), reversed(zones.items()), ())
+    )
+    assert shapes.of(one) is shapes.of(other)
+    assert shapes.of(one) is not shapes.of(without)
 
 
 @pytest.mark.parametrize(
