@@ -43,7 +43,7 @@ def take_distributed(
     # 8.21
     order = node_order(topology, working.free)
     amounts = [(node.cpus & working.free).bit_count() for node in order]
-    numbers = {node.id: number for number, node in enumerate(sorted(set(order)))}
+    numbers = {node.id: number for number, node in enumerate(dict.fromkeys(order))}
     nodes = [numbers[node.id] for node in order]
     # 8.22, 8.23
     groups_per_node = ceil_div(ceil_div(topology.num_cpus, group), len(topology.nodes))

@@ -85,7 +85,7 @@ def _pick(pods: Sequence[Pod], needs: Needs) -> list[Pod]:
     """Take the closest pod until nothing is needed (5.1.7)."""
     left = list(pods)
     picked = []
-    while needs and left:
+    while needs:  # all of them are enough
         wanted = needs
         best = min(left, key=lambda pod: (_distance(pod, wanted), _gives(pod, "memory"), _gives(pod, "cpu")))
         left.remove(best)

@@ -6,10 +6,14 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.checkpoint_shape import CheckpointError
+from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.memory.checkpoint import FileBlock, FileNode, MemoryCheckpoint
+from numalign.kubelet.memory.reserved import read_reserved_memory
 from numalign.kubelet.memory.restore import block, overlapping_groups, restore_state
-from numalign.kubelet.memory.start import Table
+from numalign.kubelet.memory.start import Table, start
 from numalign.kubelet.memory.state import Block, MemoryManager, initial_state
+from numalign.model import quantity
+from numalign.model.machine import Machine, NUMANode
 from tests.kubelet.memory.nodes import GI, static
 
 
@@ -58,3 +62,15 @@ def test_without_the_policy_nothing_is_taken_over() -> None:
     assert restore_state(manager, file_of(1, True, "None")) == initial_state(manager)
     with pytest.raises(CheckpointError, match='policy "None" differs from state checkpoint policy "Static"'):
         restore_state(manager, file_of(1, True))
+
+
+def test_where_no_node_is_nothing_is_restored() -> None:
+    """Nodes 0 and 2."""
+    nodes = NUMANode(0, memory=10 * GI), NUMANode(2, memory=10 * GI)
+    kept = read_reserved_memory([MemoryReservation(0, {"memory": "1Gi"})])
+    manager = start(Machine("gap", nodes), "Static", kept, {"memory": quantity.parse("1Gi")})
+    held = {"u": {"c": (FileBlock((2,), "memory", 4 * GI),)}}
+    records = {0: FileNode(0, (0,), memory_of(10, kept=1)), 2: FileNode(1, (2,), memory_of(10, taken=4))}
+    state = restore_state(manager, MemoryCheckpoint("current", "Static", records, held))
+    assert (state.counts, state.groups) == ((0, 0, 1), (0b1, 0, 0b100))
+    assert (state.free, state.reserved) == (((9 * GI, 0, 6 * GI),), ((0, 0, 4 * GI),))

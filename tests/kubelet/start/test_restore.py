@@ -16,7 +16,7 @@ from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import read_demand
 from numalign.kubelet.device import checkpoint as device_file
 from numalign.kubelet.device.state import per_numa
-from numalign.kubelet.node import Node, collect, start
+from numalign.kubelet.node import Node, NodeState, collect, start
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.held_pods import held_pod, holders
@@ -336,6 +336,36 @@ def test_files_that_are_taken_over_say_what_is_written() -> None:
 
     assert (written.cpu.assignments, written.cpu.default) == (taken.cpu.assignments, taken.cpu.default)
     assert (written.memory.entries, written.memory.free) == (taken.memory.entries, taken.memory.free)
+
+
+def test_files_that_nobody_can_read_say_nothing() -> None:
+    node, state = start(SAMPLE.setup)
+    for text in ("{", "[]"):
+        assert as_written(node, StateFiles(text, text, text)) == NodeState(state.states)
+    bad = changed(CPU_TEXT, "defaultCpuSet", "x")
+    assert as_written(node, SAMPLE.files._replace(cpu=bad)).cpu == state.cpu
+
+
+def test_a_file_that_no_kubelet_would_take_still_says_who_holds_what() -> None:
+    """Blocks on a node that is not there are known, and the tables those of a first start."""
+    node, state = start(SAMPLE.setup)
+    assert SAMPLE.files.memory is not None
+    elsewhere = SAMPLE.files.memory.replace('"numaAffinity":[0]', '"numaAffinity":[9]')
+    found, right = (
+        as_written(node, SAMPLE.files._replace(memory=elsewhere)).memory,
+        as_written(node, SAMPLE.files).memory,
+    )
+    assert found.entries.keys() == right.entries.keys()
+    assert found.entries != right.entries
+    assert (found.free, found.counts) == (state.memory.free, state.memory.counts)
+    assert (right.free, right.counts) != (state.memory.free, state.memory.counts)
+    unknown = SAMPLE.files.memory.replace('"type":"memory"', '"type":"hugepages-3Mi"')
+    assert not any(
+        block.type == "hugepages-3Mi"
+        for pod in as_written(node, SAMPLE.files._replace(memory=unknown)).memory.entries.values()
+        for held in pod.values()
+        for block in held
+    )
 
 
 def test_wrong_checksums_are_mended_and_told() -> None:

@@ -97,6 +97,14 @@ def test_from_a_second_on_a_warning_says_how_long_other_pods_wait() -> None:
     )
 
 
+def test_of_a_rejection_that_is_no_hang_nothing_is_concluded() -> None:
+    """Its message speaks of NUMA nodes, too."""
+    large = pod_of("large", app={"cpu": "8", "memory": "3000Gi", "nvidia.com/gpu": "1"})
+    found = met(35, "none", large, memory="Static", on="dgx-a100")
+    assert (found.stage, found.notices) == ("allocate", ())
+    assert "NUMA" in found.message
+
+
 def test_what_a_pod_took_before_counts() -> None:
     ten = Effort(sets=2 * 10**7)
     assert endure(ten, 40.0) is ten
