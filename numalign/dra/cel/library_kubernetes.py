@@ -70,7 +70,7 @@ def _network(text: str) -> Value:
     import ipaddress
 
     try:
-        if "/" not in text or not text.rpartition("/")[2].isdecimal():
+        if not text.rpartition("/")[2].isdecimal():
             raise ValueError
         return ipaddress.ip_interface(text)
     except ValueError:
@@ -181,9 +181,7 @@ METHODS: Final[Table] = {
     "family": _one((IP,), INT, lambda address: address.version),
     "isUnspecified": _one((IP,), BOOL, lambda address: address.is_unspecified),
     "isLoopback": _one((IP,), BOOL, lambda address: address.is_loopback),
-    "isLinkLocalMulticast": _one(
-        (IP,), BOOL, lambda address: str(address).startswith(("224.0.0.", "ff02:")) and address.is_multicast
-    ),
+    "isLinkLocalMulticast": _one((IP,), BOOL, lambda address: str(address).startswith(("224.0.0.", "ff02:"))),
     "isLinkLocalUnicast": _one((IP,), BOOL, lambda address: address.is_link_local),
     "isGlobalUnicast": _one(
         (IP,),

@@ -17,7 +17,7 @@ from tests.dra.cel import drawn
 from tests.dra.cel.selectors import GPU, device
 
 HERE = Path(__file__).parent
-EXPRESSIONS, PATTERNS = 2400, 600
+EXPRESSIONS, PATTERNS = 3600, 1200
 DRIVER = "gpu.example.com"
 LISTS = {**GPU, "attributes": {**GPU["attributes"], "sizes": {"ints": [1, 2]}, "d/model": {"strings": ["a", "H100"]}}}
 TEXTS = ("", "aB1_-", "xaab\nAbC. a", "a.E,Ab", "NVIDIA H100-b:a{2}")
