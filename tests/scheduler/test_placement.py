@@ -104,6 +104,24 @@ def test_what_the_metadata_do_not_say_is_missed(missing: str, code: str) -> None
     assert caught.value.code == code
 
 
+ODD = [
+    ("no containers are fewer than none", placement.Metadata("leb89", -1, 2, 0), {}, "containers"),
+    ("as many vectors as nodes", placement.Metadata("leb89", 2, 2, 0), {0: "!", 1: "!"}, "vectors"),
+    ("vectors without a container", placement.Metadata("leb89", 0, 2, 0), {1: "!"}, "vectors"),
+    ("a busiest node that is not there", placement.Metadata("leb89", 1, 2, 2), {}, "busiest"),
+    ("a vector of the busiest node", placement.Metadata("leb89", 1, 2, 0), {0: "!"}, "corrupt-vector"),
+    ("a vector of a node that is not there", placement.Metadata("leb89", 1, 2, 0), {2: "!"}, "corrupt-vector"),
+]
+
+
+@pytest.mark.parametrize(("metadata", "vectors", "code"), [row[1:] for row in ODD], ids=[row[0] for row in ODD])
+def test_a_payload_that_can_be_no_placement(metadata: placement.Metadata, vectors: dict[int, str], code: str) -> None:
+    """N-6, before any vector is read."""
+    with pytest.raises(placement.PlacementError) as caught:
+        placement.check_payload(placement.Payload(metadata, vectors))
+    assert caught.value.code == code
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for tail in (text, f"npv0v001::{text}", f"npv0v001::ve=leb89::cc={text}::nn=2::bn=0"):
