@@ -67,7 +67,7 @@ def report(setup: Setup, ground: Ground | None = None) -> ConfigReport:
     return ConfigReport(
         starts=False if outcome.steps else None if doubtful else True,
         steps=outcome.steps,
-        repaired=config if doubtful and not outcome.steps else outcome.config,
+        repaired=outcome.config if outcome.steps else config,
         repairable=outcome.starts and not doubtful,
         unknown=ground.unknown if doubtful else {},
         # What remains to be said once the kubelet starts; a person should not meet it one run later.

@@ -66,6 +66,12 @@ SECTIONS = [
         machine(8 * GI, 100 * MI),
         [(0, "924Mi"), (1, "100Mi")],
     ),
+    (
+        "bytes to a node that has room for them",
+        settings("1073741825", **NOTHING),
+        machine(100 * MI, 8 * GI),
+        [(0, "100Mi"), (1, str(924 * MI + 1))],
+    ),
     ("the small one first", settings(**NOTHING), machine(100 * MI, 8 * GI), [(0, "100Mi"), (1, "924Mi")]),
     ("huge pages are not there for it", settings(**NOTHING), machine(GI, 8 * GI, pages=(GI, 0)), [(1, "1Gi")]),
     ("all that there is", settings("2Gi", **NOTHING), machine(GI, GI), [(0, "1Gi"), (1, "1Gi")]),
