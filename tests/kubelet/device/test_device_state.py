@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device.checkpoint import DeviceCheckpoint, DeviceEntry, Registered, registered, restore
+from numalign.kubelet.device.hints import sets_tried
 from numalign.kubelet.device.state import (
     EMPTY,
     DeviceManager,
@@ -176,3 +178,23 @@ def test_devices_of_a_node_are_put_together_from_all_that_is_known() -> None:
     asked = registered(known, file, {GPU: ["b"]})
     assert [one.id for one in asked.devices[GPU] if one.healthy] == ["b"]
     assert [one.id for one in asked.devices["v/nic"] if one.healthy] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "tried"),
+    [
+        ({GPU: 1}, {}, 3),
+        ({GPU: 1, "v/nic": 1}, {}, 3 + 1),
+        ({GPU: 0, "v/none": 1}, {}, 3),
+        ({GPU: 2}, {GPU: 0b11}, 0),
+        ({}, {}, 0),
+    ],
+)
+def test_sets_of_nodes_with_devices_are_tried(asked: dict[str, int], held: dict[str, int], tried: int) -> None:
+    """Two nodes have GPUs, one has NICs (docs/rules/topology-manager.md 12.5)."""
+    devices = {GPU: (Device("a", (0,)), Device("b", (2,))), "v/nic": (Device("n", (5,)),)}
+    manager = build(Machine("m", tuple(NUMANode(node) for node in (0, 2, 5)), devices=devices))
+    one = ContainerDemand("c", "app", 0, (), tuple(sorted(asked.items())))
+    pod = PodDemand("p", False, (one,), 0, (), one.devices)
+    state = DeviceState({"p": {"c": held}}, held) if held else EMPTY
+    assert sets_tried(manager, state, pod, one) == tried
