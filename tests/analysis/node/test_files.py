@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pytest
 
+from numalign.analysis.node.files import DEVICES as DEVICE_FILE
 from numalign.analysis.node.files import file_findings, stops
 from numalign.analysis.node.finding import NodeFinding
 from numalign.kubelet.checkpoint_shape import fnv1a
@@ -30,7 +31,9 @@ GATE = "PodLevelResourceManagers"
 def found(
     further: dict[str, str] | None = None, release: tuple[int, int] = (1, 36), on: tuple[str, ...] = (), **files: str
 ) -> list[NodeFinding]:
-    return list(file_findings(StateFiles(**files), further or {}, release, "/k", on.__contains__))
+    told = list(file_findings(StateFiles(**files), further or {}, release, "/k", on.__contains__))
+    assert all(one.file == DEVICE_FILE or one.file.startswith("/k/") for one in told)
+    return told
 
 
 def with_sum(text: str, checksum: int) -> str:
