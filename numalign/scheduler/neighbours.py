@@ -198,7 +198,7 @@ def _spread(pod: Pod, constraints: Sequence[Manifest], there: There) -> Check:
 
 
 def _least(constraint: Manifest, count: Counter[str]) -> int:
-    return min(count.values(), default=0) if len(count) >= (constraint.get("minDomains") or 1) else 0
+    return min(count.values()) if len(count) >= (constraint.get("minDomains") or 1) else 0
 
 
 def _counts(constraint: Manifest, pod: Pod, node: ClusterNode) -> bool:

@@ -10,7 +10,7 @@ from numalign.kubelet.admission import admit
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Taint
 from numalign.model.pod import Pod
-from numalign.scheduler.node import ClusterNode, lacking, look, needs_name
+from numalign.scheduler.node import ClusterNode, lacking, look, needs_name, published
 from numalign.scheduler.node_fit import NodeTotals
 from tests.conformance.sched import amounts
 from tests.kubelet.regular import regular
@@ -86,3 +86,7 @@ def test_devices_that_a_node_does_not_have() -> None:
 
     assert lacking(node, pods) == ("v.com/nic", "v.com/fpga")
     assert lacking(node, []) == ()
+
+
+def test_of_a_node_that_nobody_knows_nothing_is_published() -> None:
+    assert published(ClusterNode("n", NodeTotals({}, {}, 0), None, "exact")) is None
