@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import log10
 from typing import Final
 
 MAX_COMPARED: Final = 100
@@ -41,8 +42,15 @@ def counted(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
+def about(number: int) -> str:
+    """Write a number that may be huge: from 10^15 on its power of ten."""
+    return counted(number) if number < 10**15 else f"10^{log10(number):.0f}"
+
+
 def duration(seconds: float) -> str:
-    """Write a time to about one digit: `20 ms`, `4 s`, `12 minutes`, `3 years`."""
+    """Write a time to about one digit: `20 ms`, `4 s`, `12 minutes`, `3 years`; infinity, too."""
+    if seconds >= 1e6 * 31_557_600:
+        return "a million years or more"
     for unit, size in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{counted(round(seconds / size))} {unit}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from math import prod
+from math import inf, prod
 from typing import Final
 
 from numalign.kubelet.errors import KubeletHangError
@@ -43,15 +43,18 @@ class Effort(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """About how long it takes."""
-        return self.sets * SECONDS_PER_SET + self.combinations * SECONDS_PER_COMBINATION
+        """About how long it takes; from so much on that no float counts it, for ever."""
+        try:
+            return self.sets * SECONDS_PER_SET + self.combinations * SECONDS_PER_COMBINATION
+        except OverflowError:
+            return inf
 
     def __str__(self) -> str:
         """Write the sum."""
-        from numalign.model.words import counted, duration  # few admissions are slow, and every one imports this
+        from numalign.model.words import about, duration  # few admissions are slow, and every one imports this
 
-        sets = f"{counted(self.sets)} sets of NUMA nodes, 0.5 µs each"
-        merged = f"; {counted(self.combinations)} combinations of hints, 0.25 µs each" * bool(self.combinations)
+        sets = f"{about(self.sets)} sets of NUMA nodes, 0.5 µs each"
+        merged = f"; {about(self.combinations)} combinations of hints, 0.25 µs each" * bool(self.combinations)
         return f"about {duration(self.seconds)} ({sets}{merged})"
 
 

@@ -112,6 +112,13 @@ def test_what_a_pod_took_before_counts() -> None:
         endure(ten, 50.0)
 
 
+def test_of_huge_numbers_only_the_size_is_said() -> None:
+    assert str(Effort(10**15, 2**1200)) == (
+        "about a million years or more (10^15 sets of NUMA nodes, 0.5 µs each; 10^361 combinations of hints, "
+        "0.25 µs each)"
+    )
+
+
 MINUTE = 120_000_000
 """Sets that take it."""
 
@@ -125,6 +132,7 @@ MINUTE = 120_000_000
         (Effort(combinations=2 * MINUTE), None, True),
         (NO_EFFORT, 60.0, True),
         (NO_EFFORT, 59.5, False),
+        (Effort(combinations=10**400), None, True),  # more than a float holds
     ],
 )
 def test_from_a_minute_on_it_is_a_hang(effort: Effort, before: float | None, hangs: bool) -> None:
