@@ -6,6 +6,7 @@ Here is what their readers share: how much a file that people write may ask of t
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -58,8 +59,13 @@ _compile = re.compile
 
 @contextmanager
 def late_patterns() -> Iterator[None]:
-    """Let PyYAML compile its patterns when it uses them; libyaml needs none, and they take a sixth of a start."""
-    re.compile = _Late  # type: ignore[assignment]  # has what a pattern has
+    """Let PyYAML compile its patterns when it uses them; libyaml needs none, and they take a sixth of a start.
+
+    Where other threads run, which could meet what stands for `re.compile` meanwhile, nothing is put off.
+    """
+    threading = sys.modules.get("threading")
+    if threading is None or threading.active_count() == 1:
+        re.compile = _Late  # type: ignore[assignment]  # has what a pattern has
     try:
         yield
     finally:
