@@ -69,6 +69,7 @@ def test_a_node_without_a_known_kubelet_is_judged_by_its_object() -> None:
     extender = Extender([NODE._replace(session=None)], judge="kubelet")
     assert extender.filter(asked("4"), ["n"]).passed == ("n",)
     assert extender.filter(asked("9"), ["n"]).unresolvable["n"].startswith("cannot align container")
+    assert Extender([NODE._replace(session=None, nrt=None)]).filter(asked("9"), ["n"]).passed == ("n",)
 
 
 def test_nodes_that_look_alike_are_judged_once() -> None:

@@ -44,6 +44,11 @@ def test_worked_examples(found: NodeResourceTopology, asked: PodRequest, today: 
     assert filter_kep.check_kep(found, asked).passed == proposal
 
 
+def test_without_an_object_the_proposal_passes() -> None:
+    """S-2."""
+    assert filter_kep.check_kep(None, cpus(9)).passed
+
+
 def test_lenient_memory_suits_a_zone_that_does_not_list_it() -> None:
     without = object_of(zone(0, cpu="8"))
     assert not filter_kep.check_kep(without, cpus(1)).passed

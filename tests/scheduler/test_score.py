@@ -115,3 +115,11 @@ def test_sixteen_zones_are_quick() -> None:
 def test_a_pod_that_names_nothing_of_the_zones_scores_full() -> None:
     config = TopologyManagerConfig("restricted", "pod", 8)
     assert least_numa_nodes.score([NUMAZone(0, {"gpu": 1})], config, cpus(1)) == 100
+
+
+@pytest.mark.parametrize("positions", [(0, 1, 2), (2, 1, 0)])
+def test_a_resource_is_taken_from_the_lowest_numbers_first(positions: tuple[int, ...]) -> None:
+    """L-7: whatever the order of the zones in the object, and of the set."""
+    zones = [NUMAZone(number, {"cpu": 4}) for number in (2, 0, 1)]
+    taken = least_numa_nodes.take(zones, (("cpu", 6),), positions)
+    assert [(zone.id, zone.available) for zone in taken] == [(2, {"cpu": 4}), (0, {"cpu": 0}), (1, {"cpu": 2})]

@@ -45,7 +45,7 @@ def start_container(
     """
     held = state.holdings.get(pod.uid, {}).get(container.name, {})
     missing = tuple([(name, amount) for name, amount in container.devices if amount and name not in held])
-    if not missing or not pod.as_a_whole:
+    if not pod.as_a_whole:
         return state
     return allocate(manager, state, pod, container._replace(devices=missing), hint)
 

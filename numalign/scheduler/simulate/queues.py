@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container
-from enum import IntEnum
+from enum import IntEnum, auto
 from heapq import heappop, heappush
 from typing import Final
 
@@ -24,18 +24,18 @@ RETRY_ANYWAY_AFTER: Final = 300 * SECOND
 class Kind(IntEnum):
     """Kinds of events, in the order in which they are handled at the same instant (3.5)."""
 
-    POD_END = 0
-    REMOVAL = 1
+    POD_END = auto()
+    REMOVAL = auto()
     """A workload is removed."""
-    ADMISSION = 2
-    SAMPLE = 3
-    VISIBLE = 4
-    RESYNC = 5
-    CONTROLLER = 6
-    ARRIVAL = 7
-    WAKE = 8
+    ADMISSION = auto()
+    SAMPLE = auto()
+    VISIBLE = auto()
+    RESYNC = auto()
+    CONTROLLER = auto()
+    ARRIVAL = auto()
+    WAKE = auto()
     """A pod's backoff or sweep is over, so that it may be tried."""
-    ATTEMPT = 9
+    ATTEMPT = auto()
 
 
 Event = tuple[int, Kind, int, int, int]

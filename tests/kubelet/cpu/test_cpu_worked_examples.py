@@ -149,6 +149,12 @@ def test_e5_full_cores_refuses_even_what_a_container_holds_already() -> None:
     assert "available physical CPUs = 2, requested CPUs = 4" in answer
 
 
+def test_without_the_option_a_container_keeps_what_it_holds() -> None:
+    node = Node(MA, reserved="0,4")
+    node.state = CPUState(parse("0,4-7"), {"p": {"c": parse("1-3")}})
+    assert node.ask(3, uid="p") == "1-3"
+
+
 @pytest.mark.parametrize(("options", "part"), [([FULL], "available physical CPUs = 0"), ([], "1-3,5-7")])
 def test_e5_full_cores_does_not_count_what_could_be_reused(options: list[str], part: str) -> None:
     node = Node(MA, *options, reserved="0,4")

@@ -10,6 +10,7 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.config import IDEAL, KubeletConfig, Level, MemoryReservation
+from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import check_start
@@ -187,6 +188,22 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
 def test_refusal(machine: Machine, fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StartError) as caught:
         check_start(Setup(machine, KubeletConfig(**fields), "kubelet", V1_32))
+    assert caught.value.message == text
+
+
+@pytest.mark.parametrize(
+    ("setting", "fields", "since"),
+    [
+        ("topologyManagerScope", {"topology_manager_scope": "pod"}, 20),
+        ("memoryManagerPolicy", {"memory_manager_policy": "Static"}, 21),
+        ("cpuManagerPolicyOptions", {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, 22),
+        ("topologyManagerPolicyOptions", {"topology_manager_policy_options": {"x": "y"}}, 26),
+    ],
+)
+def test_a_setting_that_came_later(setting: str, fields: dict[str, Any], since: int) -> None:
+    text = f"kubelet 1.{since - 1} has no {setting}: it came with 1.{since}"
+    with pytest.raises(StartError) as caught:
+        check_start(Setup(TWO, KubeletConfig(**fields), "ideal", kubelet((1, since - 1))))
     assert caught.value.message == text
 
 

@@ -315,3 +315,8 @@ def test_a_search_looks_at_little(
     for numa, steps in ((numa_info(range(NODES)), least), (numa_info(range(NODES), hierarchy(NODES, 4)), nearest)):
         monkeypatch.setattr(lowest, "MAX_STEPS", steps)
         best_member((wanted,), 8, numa, sockets)
+
+
+@pytest.mark.parametrize(("width", "mask"), [(1, 0b10), (2, 0b110), (3, 0b10110), (4, None)])
+def test_where_anything_goes_the_lowest_nodes_are_taken(width: int, mask: int | None) -> None:
+    assert lowest.lowest([1, 2, 4], width, lowest.Anything()) == mask

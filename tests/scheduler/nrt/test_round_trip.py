@@ -14,7 +14,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.machine import machine_of
+from numalign.scheduler.nrt.machine import AMPLE_MEMORY, machine_of, with_memory
 from numalign.scheduler.nrt.occupied import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.machine import bundled
@@ -128,6 +128,13 @@ def test_cpus_that_no_zone_lists_are_spread_evenly(cpus: int | None, counts: lis
     found = machine_of(NodeResourceTopology("n", tuple(zones)), cpus=cpus)
     assert [one.cpus.bit_count() for one in found.machine.numa_nodes] == counts
     assert {one.memory for one in found.machine.numa_nodes[1:]} == {1 << 40}
+
+
+@pytest.mark.parametrize("memory", [None, 9 * GI])
+def test_memory_of_a_node_is_that_of_the_machine(memory: int | None) -> None:
+    machine = with_memory(regular(nodes=3), memory)
+    assert machine.total_memory == memory
+    assert {one.memory for one in machine.numa_nodes} == {AMPLE_MEMORY if memory is None else 3 * GI}
 
 
 def test_what_the_object_does_not_say_is_named() -> None:
