@@ -96,14 +96,13 @@ def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...
     if len(rows) <= MAX_RESOURCES_SEARCHED:
         subsets = (some for size in range(1, len(rows)) for some in combinations(rows, size))
         found = next((some for some in subsets if _refused(node, decision, some)), found)
-    if len(memory) > 1 and found == (memory[0],) and _alone_would_do(memory[0]):
-        return tuple(row for row in table.rows if row in memory)
-    if len(memory) > 1 and len(found) > 1 and memory[0] in found and _wider_together(node, memory):
+    if not any(row in memory for row in found):
+        return found
+    alone = len(found) == 1
+    if _alone_would_do(memory[0]) if alone else _wider_together(node, memory):
         return tuple(row for row in table.rows if row in found or row in memory)
-    if len(memory) > 1 and len(found) > 1 and memory[0] in found and all(map(_nodes_alone, found)):
-        needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
-        return tuple(row for row in table.rows if row in (needed if len(needed) >= len(found) else found))
-    return found
+    needed = [*(row for row in found if row not in memory), *_apart(found, memory)]
+    return tuple(row for row in table.rows if row in (needed if len(needed) >= len(found) else found))
 
 
 def _wider_together(node: Node, memory: Sequence[Row]) -> bool:

@@ -162,7 +162,7 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], left: Sequence[Hand
     for numa, cell in zip(ids, row.cells, strict=True):
         group = state.memory.groups[numa] if memory and numa < len(state.memory.groups) else 0
         more = sum(each.get(numa, 0) for each in given)
-        some = cell.verdict == "no" and more > 0 and cell.free + more < row.requested
+        some = more > 0 and cell.free + more < row.requested
         verdict: Verdict = "together" if some else cell.verdict
         cells.append(cell._replace(handed=more, group=group if group & (group - 1) else 0, verdict=verdict))
     row = row._replace(cells=tuple(cells), bound=groups if memory else ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from numalign.analysis.refusal import Rest, rest
 from numalign.model.cpuset import parse
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -49,3 +51,22 @@ def test_devices_that_an_init_container_leaves() -> None:
     refused = outcome(config("none"), pod_of("p", init=limits(1, gpu=1), a=limits(1, gpu=3)), fit_check=False)
 
     assert rest(refused) == Rest("a", GPU, requested=3, left=2, nodes=0)
+
+
+THREE_NODES = Machine(
+    "m",
+    tuple(NUMANode(numa, parse(f"{4 * numa}-{4 * numa + 3}"), 8 * GI) for numa in range(3)),
+    sockets=(Unit(0, parse("0-3")), Unit(1, parse("4-11"))),
+    cores=tuple(1 << cpu for cpu in range(12)),
+)
+
+
+@pytest.mark.parametrize(("nodes", "sockets"), [(0b001, 0), (0b010, 1), (0b011, 2), (0b110, 0), (0b111, 0)])
+def test_sockets_count_where_they_are_more_than_the_nodes(nodes: int, sockets: int) -> None:
+    gates = {"CPUManagerPolicyAlphaOptions": True}
+    settings = config("best-effort", cpu_manager_policy_options={"align-by-socket": "true"}, feature_gates=gates)
+    refused = outcome(settings, pod("p", 10), pod("q", 3), on=THREE_NODES, fit_check=False)
+    hint = refused.result.hints["app"]._replace(numa_affinity=nodes)
+    told = rest(refused._replace(result=refused.result._replace(hints={"app": hint})))
+
+    assert told == Rest("app", "cpu", requested=10, left=9 - 8, nodes=nodes, sockets=sockets)

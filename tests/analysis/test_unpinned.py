@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.analysis.explanation import unpinned
+from numalign.analysis.floating import cause
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
@@ -84,3 +85,12 @@ def test_each_blame_says_what_to_write() -> None:
     assert [blame.advice for blame in app.blame] == [
         "set requests.cpu to 2",
     ]
+
+
+@pytest.mark.parametrize(("own", "kind"), [(limits(2), "not-pinned"), (limits(1.5), "fraction")])
+def test_a_container_of_a_pod_as_a_whole_has_a_request_of_its_own(own: dict[str, str], kind: str) -> None:
+    whole = {"resources": {"limits": limits(4)}, "containers": [{"name": "app", "resources": {"limits": own}}]}
+    node, asked = outcome(STATIC, pod({})).before.node, outcome(STATIC, pod({})).demand.containers[0]
+
+    assert not asked.cpus
+    assert cause(node, read_pod({"metadata": {"name": "p"}, "spec": whole}), asked).kind == kind

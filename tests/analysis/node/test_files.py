@@ -117,6 +117,13 @@ def test_a_wrong_sum_is_told_with_the_right_one() -> None:
     assert found(devices=with_sum(DEVICES, 1))[0].message.startswith("wrong checksum (stored 1, computed 3535376109): ")
 
 
+def test_the_sum_0_is_told_with_what_not_to_do() -> None:
+    [zero] = found(memory=with_sum(MEMORY, 0))
+
+    assert zero.message.startswith("has checksum 0: ")
+    assert zero.remedy.startswith("do not go back to 1.35")
+
+
 def test_devices_of_the_format_before_1_20() -> None:
     entry = {"PodUID": "u", "ContainerName": "c", "ResourceName": "r/x", "DeviceIDs": ["a"], "AllocResp": ""}
     old = {"Data": {"PodDeviceEntries": [entry], "RegisteredDevices": {}}, "Checksum": 1}
