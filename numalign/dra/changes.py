@@ -11,7 +11,7 @@ from numalign.dra.drivers import PCIE_ROOT, numa_names
 from numalign.dra.result import ClaimAllocation, Outcome
 from numalign.dra.selection import RequestKey, candidates
 from numalign.dra.usage import Usage
-from numalign.dra.values import Claim, Constraint, DeviceRequest, Toleration
+from numalign.dra.values import MAX_RESULTS, Claim, Constraint, DeviceRequest, Toleration
 from numalign.dra.why import drivers_by_class, form_of
 from numalign.errors import InputError
 from numalign.model.quantity import NANO, Quantity, canonical, from_int
@@ -139,7 +139,7 @@ def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> It
     """Try fewer devices, the most first, and the largest amounts of capacity that are left."""
     _, form = form_of(claims[key.claim], key)
     if form.mode == "ExactCount":
-        for number in range(form.number - 1, 0, -1):
+        for number in range(form.number - 1, 0, -1)[:MAX_RESULTS]:
             text = f"request {number} in {form.name} (now {form.number})"
             yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
     for name, asked in (form.capacity or {}).items():

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from numalign.dra import lint
 from numalign.dra.attempt import Attempt
+from numalign.dra.cel.device import most_cost
 from numalign.dra.features import features
 from numalign.dra.lint import lint_claim
 from numalign.dra.pools import published
@@ -79,6 +81,13 @@ def test_a_selector_that_follows_the_advice_is_cheap_enough() -> None:
     assert finding.code == "claim-selector"
     for advised in (f"{NAME} == 'x'", f"{NAME}.startsWith('x')", f"{NAME}.contains('x')"):
         assert list(lint_claim(selecting(advised), {})) == []
+
+
+def test_what_costs_the_limit_is_cheap_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = most_cost(f"{NAME} == 'x'")
+    for limit, codes in ((costs, []), (costs - 1, ["claim-selector"])):
+        monkeypatch.setattr(lint, "COST_LIMIT", limit)
+        assert [one.code for one in lint_claim(selecting(f"{NAME} == 'x'"), {})] == codes
 
 
 API = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}

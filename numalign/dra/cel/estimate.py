@@ -142,7 +142,7 @@ def _own_cost(function: str, sizes: list[float]) -> float:
     if function in ("==", "!=", "<", "<=", ">", ">="):
         return _up(min(first, last) * TEXT_FACTOR)
     if function in ("matches", "find", "findAll"):
-        return _times(_up((1 + first) * TEXT_FACTOR), _up(sizes[1] * REGEX_FACTOR if len(sizes) > 1 else 1))
+        return _times(_up((1 + first) * TEXT_FACTOR), _up(sizes[1] * REGEX_FACTOR))
     if function == "contains":
         return _times(_up(first * TEXT_FACTOR), _up(last * TEXT_FACTOR))
     if function == "in":

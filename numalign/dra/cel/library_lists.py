@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
-from numalign.dra.cel.overload import Overload, Table, size_of, traversal_cost
+from numalign.dra.cel.overload import Overload, Table, fits, size_of, traversal_cost
 from numalign.dra.cel.types import ATTRIBUTE, BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT, A, Type, list_of, optional_of
 from numalign.dra.cel.values import INT_MAX, INT_MIN, NOTHING, Optional, Semver, Uint, Value, equal
 from numalign.model.quantity import Quantity
@@ -57,10 +57,9 @@ def _over_ordered(run: Callable[[list[Value]], Value], result: Type | None) -> t
 
 def _checked(kind: Type, run: Callable[[list[Value]], Value]) -> Callable[[list[Value]], Value]:
     """Refuse a list whose values turn out to be of another type."""
-    probe = Overload((kind,), BOOL, run)
 
     def checked(items: list[Value]) -> Value:
-        if not all(probe.takes((item,)) for item in items):
+        if not all(fits(kind, item) for item in items):
             raise EvaluationError(NO_OVERLOAD)
         return run(items)
 

@@ -117,7 +117,6 @@ def _double_text(number: float) -> str:
     """Write a double in its shortest form, as Go's `%g` does."""
     if math.isinf(number) or math.isnan(number):
         return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"
-    digits, _, exponent = f"{number:e}".partition("e")
     shortest = next(text for text in (f"{number:.{places}e}" for places in range(17)) if float(text) == number)
     digits, _, exponent = shortest.partition("e")
     if -4 <= int(exponent) < 21:

@@ -57,7 +57,7 @@ class Overload(NamedTuple):
 
     def takes(self, arguments: Iterable[object]) -> bool:
         """Tell whether the values fit, which decides where types are known only while running."""
-        return all(_fits(kind, value) for kind, value in zip(self.params, arguments, strict=True))
+        return all(fits(kind, value) for kind, value in zip(self.params, arguments, strict=True))
 
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -79,7 +79,8 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _fits(kind: Type, value: object) -> bool:
+def fits(kind: Type, value: object) -> bool:
+    """Tell whether a value is of a type."""
     if is_letter(kind) or is_dynamic(kind):
         return True
     wanted = _KINDS.get(kind.name)

@@ -32,6 +32,7 @@ SAME = [
         "items that may be missing",
         ["[1, 2][?1].value() == 2", "[1, 2][?0].value() == 1", "![1, 2][?2].hasValue()", "![1, 2][?-1].hasValue()"],
     ),
+    ("at half a number there is nothing", ["![1, 2][?dyn(1.0)].hasValue()", "![1, 2][?dyn('0')].hasValue()"]),
     ("of maps", ["{'a': 1}[?'a'].value() == 1", "!{'a': 1}[?'b'].hasValue()", "{'a': 1}.?a.hasValue()"]),
     ("a chain of what may be missing", ["{'a': {'b': 1}}.?a.b.value() == 1", "!{'a': {'b': 1}}.?x.b.hasValue()"]),
     (

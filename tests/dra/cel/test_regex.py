@@ -51,6 +51,7 @@ FOUND = [
     ("greed turned round", r"(?U)a+", "aaa", (0, 1)),
     ("and back", r"(?U)a+?", "aaa", (0, 3)),
     ("at least", r"a{2,}", "a aaa", (2, 5)),
+    ("at most", r"a{0,2}", "aaa", (0, 2)),
     ("exactly", r"a{2}", "aaa", (0, 2)),
     ("none", r"ba{0}c", "bc", (0, 2)),
     ("as few as it can", r"a{1,3}?", "aaa", (0, 1)),
