@@ -8,6 +8,7 @@ import pytest
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
+from numalign.kubelet.memory.hints import container_hints
 from numalign.kubelet.memory.pod_level import allocate_pod, budget_problem, pod_hints
 from numalign.kubelet.memory.state import initial_state
 from numalign.kubelet.topology.hints import CANNOT_FIT, TopologyHint
@@ -101,6 +102,14 @@ def test_only_guaranteed_pods_under_the_static_policy_get_memory() -> None:
         assert allocate_pod(of, before, other, NODE_0) is before
         assert pod_hints(of, before, other) == {}
     assert pod_hints(manager, before, pod("app 4, app")) == {}
+
+
+def test_an_amount_that_nobody_can_read_gives_no_hint() -> None:
+    manager = static([10], {0: 1})
+    asked = pod("app 1")
+    [one] = asked.containers
+    assert container_hints(manager, initial_state(manager), asked, one).keys() == {"memory"}
+    assert container_hints(manager, initial_state(manager), asked, one._replace(memory=None)) == {}
 
 
 def test_memory_that_breaks_a_group_is_refused() -> None:
