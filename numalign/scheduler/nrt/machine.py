@@ -141,7 +141,7 @@ def _units(zone: Zone, name: str) -> Units:
     """
     resource = zone.resources.get(name)
     if resource is None:
-        return Units()
+        return Units(0, 0, 0)
     allocatable = resource.allocatable if resource.allocatable is not None else resource.capacity or 0
     capacity = max(resource.capacity or 0, allocatable)
     available = resource.available if resource.available is not None else allocatable

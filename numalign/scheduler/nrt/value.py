@@ -50,9 +50,9 @@ class ZoneResource(NamedTuple):
 class Units(NamedTuple):
     """A resource of a NUMA node in whole units."""
 
-    capacity: int = 0
-    allocatable: int = 0
-    available: int = 0
+    capacity: int
+    allocatable: int
+    available: int
 
 
 class Zone(NamedTuple):

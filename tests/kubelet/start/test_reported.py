@@ -89,3 +89,10 @@ def test_nobody_holds_anything() -> None:
     node = living().node
     state = state_of(node, [])
     assert (state.cpu.default, state.device.allocated) == (node.cpu.all_cpus, {})
+
+
+def test_only_devices_that_are_held_are_taken() -> None:
+    session = living()
+    last = session.node.device.resources[GPU].devices[-1]
+    state = state_of(session.node, [Reported("u", "c", 0, (), {GPU: frozenset({last.id})})])
+    assert state.device.allocated == {GPU: 1 << len(session.node.device.resources[GPU].devices) - 1}
