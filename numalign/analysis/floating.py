@@ -42,7 +42,7 @@ def cause(node: Node, pod: Pod, asked: ContainerDemand) -> Cause:
         lacks = tuple(map(_lack, pod.containers)) if pod.level is None else ()
         own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)
         lacking = tuple(one for one in lacks if one.unlimited or one.differing)
-        return Cause("qos", lacking, asks=own is not None and own.nano > 0)
+        return Cause("qos", lacking, asks=own is not None and bool(own.nano))
     if not node.cpu.static:
         return Cause("cpu-manager")
     own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)

@@ -44,6 +44,13 @@ def test_rows_are_cpu_then_memory_then_the_rest_by_name() -> None:
     assert found.nodes == (0, 1)
 
 
+def test_nodes_stand_in_the_order_of_their_ids() -> None:
+    first, second = machine("figure-1").numa_nodes
+    backwards = machine("figure-1")._replace(numa_nodes=(second, first))
+    found = table(config("restricted"), pod("p", 2, gpu=1), on=backwards)
+    assert found.nodes == (0, 1)
+
+
 def test_what_has_no_say_has_no_row() -> None:
     """A share of a CPU, memory that nobody pins, and a device of no plugin."""
     settings = config("restricted")

@@ -33,6 +33,7 @@ def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> P
     [
         pytest.param(STATIC, pod({"limits": limits(2)}), [], id="pinned"),
         pytest.param(STATIC, pod({"limits": limits(0.5)}), [], id="a share of a CPU and no device: nothing is missing"),
+        pytest.param(STATIC, pod({"limits": limits(0)}), [], id="no CPU and no device"),
         pytest.param(
             NOBODY,
             pod({"limits": limits(2)}),

@@ -229,8 +229,8 @@ def _raised(part: Part, rows: Sequence[Row]) -> list[Reasonable]:
     grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
     if not any(row.resource in grown for row in rows) or (part.otherwise and part.otherwise.around.cores):
         return []
-    widest = max(row.width for row in rows)
-    most = max((cell.total for row in rows if row.resource == grown[0] for cell in row.cells), default=0)
-    like = tuple([row.resource for row in rows if row.width == widest and row.resource != grown[0]])
-    above = max(nano for key, nano in part.change.amounts.items() if key[1] == grown[0]) // NANO - part.change.cores
-    return [AsWide(like, widest, grown[0], most, above if grown[0] == CPU and above > most else 0)]
+    name, widest = grown[0], max(row.width for row in rows)
+    most = max((cell.total for row in rows if row.resource == name for cell in row.cells), default=0)
+    like = tuple([row.resource for row in rows if row.width == widest and row.resource != name])
+    above = max(nano for key, nano in part.change.amounts.items() if key[1] == name) // NANO - part.change.cores
+    return [AsWide(like, widest, name, most, above if name == CPU and above > most else 0)]
