@@ -158,7 +158,7 @@ def _whole_cores(nano: int) -> int:
 
 def sidecar_cpus(subject: Subject) -> Iterator[Finding]:
     """A sidecar holds its exclusive CPUs beside the app containers' as long as the pod lives."""
-    strict = bool(subject.on and subject.on.node.cpu.static and subject.on.node.cpu.options.full_pcpus_only)
+    strict = bool(subject.on and subject.on.node.cpu.options.full_pcpus_only)
     for part in subject.parts:
         cpus = part.demand.cpus
         if part.container.kind != "sidecar" or not cpus:
