@@ -313,3 +313,8 @@ def test_a_request_without_devices_publishes_nothing_that_could_be_told() -> Non
 def test_once_nobody_can_ask_any_more_every_device_may_be_meant() -> None:
     assert found_on(of("gpu", MODEL.format("c")), cost=-1) == []
     assert found_on(of("gpu", "format.named('x') == 1")) == []
+
+
+def test_a_selector_is_asked_only_of_devices_of_its_class() -> None:
+    [one] = found_on(of("gpu", "format.named('x') == 1"), slices=SLICES[1:])
+    assert one.message == "request r: no published device matches; 0 are of class gpu"

@@ -67,8 +67,13 @@ TAKEN = {
     "consumedCapacity": {"c": "1"},
 }
 METADATA = {"metadata": {"name": "n"}}
+BASIC = {"name": "d", "basic": {field: value for field, value in DEVICE.items() if field != "name"}}
 OBJECTS: list[tuple[Callable[[Any], object], Mapping[str, Any]]] = [
     (read_slice, {**METADATA, "spec": SLICE}),
+    (
+        lambda data: read_slice({"apiVersion": "resource.k8s.io/v1beta1", **data}),
+        {**METADATA, "spec": {**SLICE, "devices": [BASIC]}},
+    ),
     (read_class, {**METADATA, "spec": CLASS}),
     (
         read_claim,
@@ -89,7 +94,9 @@ OBJECTS: list[tuple[Callable[[Any], object], Mapping[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("read", "right"), OBJECTS, ids=["slice", "class", "claim", "node", "taint rule"])
+@pytest.mark.parametrize(
+    ("read", "right"), OBJECTS, ids=["slice", "slice of v1beta1", "class", "claim", "node", "taint rule"]
+)
 def test_the_first_problem_is_told(read: Callable[[Any], object], right: Mapping[str, Any]) -> None:
     """Everything is wrong at first; what is told is put right until nothing is."""
     given = spoiled(right)

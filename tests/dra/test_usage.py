@@ -138,6 +138,7 @@ TAKEN = [
     ("a device that serves one request gives all it has", WHOLE, {"m": "3", "n": "3"}, {}),
     ("of it nothing has to be asked for", WHOLE, {}, {}),
     ("more than such a device has", WHOLE, {"n": "4"}, None),
+    ("a little more than such a device has", WHOLE, {"n": "3000000001n"}, None),
     ("an amount that the policy of such a device refuses", WHOLE, {"m": "5"}, None),
     ("a capacity that such a device lacks", WHOLE, {"x": "1"}, None),
 ]

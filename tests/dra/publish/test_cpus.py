@@ -118,7 +118,7 @@ def test_the_cpus_of_a_group(name: str, cpus: str) -> None:
     assert format_set(group_cpus(build(MACHINE), name)) == cpus
 
 
-@pytest.mark.parametrize("name", ["cpudev000", "cpudevnuma", "cpudevnumax", "cpudevnuma0000000000", "gpu-0"])
+@pytest.mark.parametrize("name", ["cpudev000", "cpudevnuma", "cpudevnumax", "cpudevnuma0000000000", "gpu-0", "0"])
 def test_a_name_that_is_no_group_is_refused(name: str) -> None:
     with pytest.raises(AllocationError, match=f"no CPU device has the name {name}"):
         group_cpus(build(MACHINE), name)
