@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numalign.dra.extended import claim_of, class_of, served
+from numalign.dra.extended import claim_of, class_of, marked, served
 from numalign.dra.values import DeviceClass
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
@@ -34,8 +34,7 @@ def test_what_a_device_plugin_has_is_not_claimed() -> None:
 
 def test_the_claim_has_a_request_for_each_resource() -> None:
     pod = asking(gpu="2", nic="1")
-    pod = pod._replace(status=pod.status._replace(claimed=served(pod, CLASSES, {})))
-    claim = claim_of(pod, CLASSES)
+    claim = claim_of(marked(pod, CLASSES, {}), CLASSES)
     forms = [one.exactly for one in claim.requests if one.exactly is not None]
     assert claim.full_name == "default/p-extended-resources"
     assert {(form.device_class, form.number) for form in forms} == {("gpu", 2), ("nic", 1)}

@@ -22,6 +22,7 @@ from numalign.dra.cel.syntax import (
     Node,
     OptionalMap,
     Select,
+    qualified_name,
 )
 
 
@@ -157,6 +158,13 @@ def test_nodes_have_their_places() -> None:
     tree = parse("aa && bb.cc(dd) == [ee]")
     assert isinstance(tree, Logic)
     assert [one.position for one in (tree, *tree.operands)] == [0, 0, 16]
+
+
+@pytest.mark.parametrize(("text", "name"), [("f()", "f"), ("a.b.f()", "a.b.f"), ("a.?b.f()", ""), ("a().f()", "")])
+def test_a_call_behind_plain_names_is_named_with_them(text: str, name: str) -> None:
+    tree = parse(text)
+    assert isinstance(tree, Call)
+    assert qualified_name(tree) == name
 
 
 def test_how_long_an_expression_may_be() -> None:

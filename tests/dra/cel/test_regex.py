@@ -70,6 +70,7 @@ FOUND = [
     ("signs", r"[[:punct:]]+", "a!/:@[`{~b", (1, 9)),
     ("a bracket first in a class", r"[]a]+", "]a[", (0, 2)),
     ("in a class turned round", r"[^]a]+", "]b[a", (1, 3)),
+    ("two signs turned round, the later first", "[^ca]+", "abc", (1, 2)),
     ("a dash first in a class", r"[-a]+", "b-a", (1, 3)),
     ("a range", r"[b-d]+", "abcde", (1, 4)),
     ("a range by escapes", r"[\x62-\x64]+", "abcde", (1, 4)),
