@@ -10,7 +10,7 @@ from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from tests.analysis.support import GPU, config, machine, pod
+from tests.analysis.support import GPU, config, machine, pod, pod_of
 from tests.kubelet.regular import regular
 
 
@@ -52,11 +52,25 @@ def test_a_pod_that_gets_another_device_is_told() -> None:
     assert anew(aligned, loose) == Anew((), ("b",))
 
 
-@pytest.mark.parametrize(("there", "asked", "fewest"), [(12, 10, True), (13, 9, False)])
-def test_among_twelve_pods_every_set_is_tried(there: int, asked: int, fewest: bool) -> None:
-    """Six pods of one CPU have to go; of more pods nobody tries all sets of six."""
-    setup = Setup(regular(nodes=1, cores=16, threads=1), config("single-numa-node"), "ideal")
-    session = Situation(setup, past=arrivals([pod(f"p{number}", 1) for number in range(there)])).session()
+@pytest.mark.parametrize(
+    ("idle", "there", "asked", "going", "fewest"),
+    [
+        pytest.param(0, 12, 10, 6, True, id="twelve pods: all sets are tried"),
+        pytest.param(0, 13, 9, 6, False, id="more pods: nobody tries all 1716 sets of six"),
+        pytest.param(0, 14, 6, 4, False, id="nor all 1001 sets of four"),
+        pytest.param(999, 1, 16, 1, True, id="a thousand sets of one are not too many"),
+    ],
+)
+def test_of_many_pods_up_to_a_thousand_sets_of_one_size_are_tried(
+    idle: int, there: int, asked: int, going: int, fewest: bool
+) -> None:
+    """Who is idle asks for nothing, the others for a CPU each; so many of these have to go."""
+    setup = Setup(regular(nodes=1, cores=16, threads=1), config("single-numa-node", max_pods=1000), "ideal")
+    pods = [
+        *(pod_of(f"idle{number}", app={}) for number in range(idle)),
+        *(pod(f"p{number}", 1) for number in range(there)),
+    ]
+    session = Situation(setup, past=arrivals(pods)).session()
     found = moved(session, pod("p", asked))
     assert found is not None
-    assert (len(found.pods), found.fewest) == (6, fewest)
+    assert (len(found.pods), found.fewest) == (going, fewest)

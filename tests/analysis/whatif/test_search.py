@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from numalign.analysis.reasons.refusal import in_short
-from numalign.analysis.situation import Situation, arrivals
+from numalign.analysis.situation import Event, Situation, arrivals
 from numalign.analysis.whatif.change import WayOut, covers
 from numalign.analysis.whatif.reasons import reasons
-from numalign.analysis.whatif.search import cut_now, single_requests
+from numalign.analysis.whatif.search import cut_now, setting_and_cut, single_requests, two_settings
 from numalign.analysis.whatif.shrink import dropped, shrunk
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
@@ -167,3 +168,17 @@ def test_memory_that_nobody_pins_is_cut_in_whole_mib() -> None:
     assert nano > 16 * MEBI * NANO
     assert nano % (MEBI * NANO) == 0
     assert tries.admitted(cut._replace(amounts={key: nano + MEBI * NANO})) is None
+
+
+@pytest.mark.parametrize(
+    ("search", "events"), [(two_settings, 999), (setting_and_cut, 850)], ids=["two settings", "a setting, and cuts"]
+)
+def test_other_settings_are_tried_as_long_as_that_takes_a_thousand_admissions(
+    search: Callable[[Tries], Iterator[WayOut]], events: int
+) -> None:
+    """Each replays the past, and admits the pod once, or about 150 times to see what to cut."""
+    setup, other = Setup(machine("figure-1"), config("single-numa-node"), "ideal"), pod("other", 1)
+    past = (Event("admit", other), *[Event("start", other)] * events)
+    situations = [Situation(setup, past=past[:many]) for many in (events, events + 1)]
+    tries = [Tries(one, admit(one.session(), pod("p", 7))) for one in situations]
+    assert [any(search(each)) for each in tries] == [True, False]
