@@ -166,6 +166,8 @@ def test_only_nodes_that_the_pod_selects_count_for_spreading() -> None:
     tainted = (nodes[0], node("b", zone="y", taints=(Taint("k", "", "NoSchedule"),)))
     assert answers(pod(app="web", **spread()), *tainted)[0] == SPREAD
     assert answers(pod(app="web", **spread(nodeTaintsPolicy="Honor")), *tainted)[0] is None
+    tolerant = pod(app="web", **spread(nodeTaintsPolicy="Honor"), tolerations=[{"operator": "Exists"}])
+    assert answers(tolerant, *tainted)[0] == SPREAD
 
 
 CONCERNED = [

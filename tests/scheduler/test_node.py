@@ -90,3 +90,11 @@ def test_devices_that_a_node_does_not_have() -> None:
 
 def test_of_a_node_that_nobody_knows_nothing_is_published() -> None:
     assert published(ClusterNode("n", NodeTotals({}, {}, 0), None, "exact")) is None
+
+
+def test_an_exporter_without_delay_publishes_no_fingerprint() -> None:
+    """Which pods count in one, only the scheduler's own settings say."""
+    session = with_pods(static(regular()), ())
+    found = published(ClusterNode("n", NodeTotals({}, {}, 0), session, "exact"))
+    assert found is not None
+    assert not [name for name, _ in found.attributes if "Fingerprint" in name]

@@ -179,8 +179,7 @@ def _first_set(free: Sequence[Amounts], wanted: Amounts, size: int) -> tuple[int
 
 
 def _can_reach(column: Sequence[int], amount: int, picked: Sequence[int], first: int, missing: int) -> bool:
-    have = sum([column[zone] for zone in picked])
-    return have >= amount or have + sum(sorted(column[first:], reverse=True)[:missing]) >= amount
+    return sum([column[zone] for zone in picked]) + sum(sorted(column[first:], reverse=True)[:missing]) >= amount
 
 
 def _greedy(free: Sequence[Amounts], wanted: Amounts) -> tuple[int, ...] | None:

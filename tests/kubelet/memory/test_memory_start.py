@@ -12,7 +12,7 @@ from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.reserved import read_reserved_memory, validate_reserved_memory
-from numalign.kubelet.memory.start import NodeRecord, Table, start, validate_state
+from numalign.kubelet.memory.start import NodeRecord, Table, sorted_entries, start, validate_state
 from numalign.kubelet.memory.state import (
     Block,
     MemoryManager,
@@ -306,3 +306,8 @@ def test_huge_pages_alone_have_no_mask_of_their_own() -> None:
     alone = ContainerDemand("c", "app", 0, (("hugepages-1Gi", GI),), ())
     with pytest.raises(KubeletPanicError, match="nil pointer dereference"):
         node.give(PodDemand("p", True, (alone,), 0, alone.memory, ()), alone, TopologyHint(None, preferred=False))
+
+
+def test_blocks_are_in_the_order_of_their_resources() -> None:
+    pages, memory = Block(0b10, "hugepages-1Gi", GI), Block(0b1, "memory", GI)
+    assert sorted_entries({"p": {"c": (memory, pages)}}) == {"p": {"c": (pages, memory)}}
