@@ -9,7 +9,7 @@ from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation
 from numalign.analysis.whatif.change import Hardware, WayOut
 from numalign.analysis.whatif.goal import ADMITTED
-from numalign.analysis.whatif.past import MAX_PODS_SEARCHED, moved, without
+from numalign.analysis.whatif.past import moved, without
 from numalign.analysis.whatif.tries import Tries, newcomers
 from numalign.errors import CrashError, StartError
 from numalign.kubelet.admission import Outcome, Session, admit, forecast
@@ -17,6 +17,9 @@ from numalign.model.pod import Pod
 
 Machines = Iterable[tuple[str, Situation]]
 """A machine's name, and the same past there."""
+
+MAX_PODS_SEARCHED = 12
+"""On a node with more pods no other one is tried in place of the one that is to be moved."""
 
 
 def altered_machine(tries: Tries, altered: Iterable[tuple[Hardware, Situation]]) -> Iterator[WayOut]:

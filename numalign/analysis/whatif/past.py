@@ -18,11 +18,8 @@ from numalign.model.pod import Pod
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
 
-MAX_PODS_SEARCHED = 12
-"""How many pods there may be for every set of them to be tried, smallest first."""
-
 MAX_SETS_TRIED = 1000
-"""How many sets of one size are tried among more pods; a size of which there are more is not."""
+"""How many sets of one size are tried; a size of which there are more is not. Of up to 12 pods every set is."""
 
 
 class HeldAmount(NamedTuple):
@@ -183,7 +180,7 @@ def moved(session: Session, pod: Pod, goal: Goal = ADMITTED) -> Moved | None:
     if not (empty or goal.aligned):
         return None
     for size in range(1, len(young) + 1):
-        if len(young) > MAX_PODS_SEARCHED and comb(len(young), size) > MAX_SETS_TRIED:
+        if comb(len(young), size) > MAX_SETS_TRIED:
             break
         for some in combinations(young, size):
             if _does_without(session, goal, pod, some):
