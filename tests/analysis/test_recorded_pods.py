@@ -6,9 +6,7 @@ recorded scenarios, and drawn ones by their numbers. `NUMALIGN_UPDATE_GOLDEN=1` 
 
 from __future__ import annotations
 
-import gzip
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +22,9 @@ from numalign.render.text.changes import Advice
 from numalign.results.explain import ExplainResult, reasons_of
 from numalign.tasks.explain import explained_pod
 from numalign.tasks.hardware_to_add import with_what_lacks
-from tests.analysis.kept import UPDATES, plain, write
+from tests.analysis.kept import plain, recorded
 from tests.analysis.test_recorded_refusals import without_words
-from tests.analysis.whatif.drawn import drawn
-from tests.refusals.survey import met, named
+from tests.analysis.whatif.drawn import case
 
 FILE = Path(__file__).parent / "recorded_pods.jsonl.gz"
 SHARES = 8
@@ -36,23 +33,15 @@ SHARES = 8
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_what_is_found_about_a_pod_is_as_it_was(share: int) -> None:
-    rows = recorded()[share::SHARES]
+    rows = recorded(FILE, told)[share::SHARES]
     assert rows
     for row in rows:
         assert told(row["of"]) == row["told"], row["of"]
 
 
 def told(of: Any) -> Any:
-    """Tell of a step of a recorded scenario (its name and number) or of a drawn case, as a file has it."""
-    if isinstance(of, int):
-        return values(*drawn(of))
-    name, step = of
-    return next(values(situation, found) for index, situation, found in met(scenario(name)) if index == step)
-
-
-@cache
-def scenario(name: str) -> dict[str, Any]:
-    return named(name)
+    """Tell of a case as a file has it."""
+    return values(*case(of))
 
 
 def values(situation: Situation, outcome: Outcome) -> Any:
@@ -75,13 +64,3 @@ def _step(step: Step) -> Any:
     """Give a step in short: what is done, why, and where that is told already."""
     done = [(list(one.amounts.items()), dict(one.flags), [pod.full_name for pod in one.pods]) for one in step.changes]
     return done, step.part.larger, step.reasons, step.told
-
-
-@cache
-def recorded() -> list[dict[str, Any]]:
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    if UPDATES:
-        rows = [{"of": row["of"], "told": told(row["of"])} for row in rows]
-        write(FILE, rows)
-    return rows

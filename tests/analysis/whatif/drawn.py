@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -14,10 +15,24 @@ from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from tests.kubelet.regular import GI, regular
+from tests.refusals.survey import met, named
 
 DEVICES = ("v.com/gpu", "v.com/nic")
 POLICIES = ("none", "best-effort", "best-effort", "restricted", "restricted", "single-numa-node", "single-numa-node")
 OPTIONS = ("full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket", "strict-cpu-reservation")
+
+
+def case(of: Any) -> tuple[Situation, Outcome]:
+    """Give what a pod met, and what came of it: at a step of a recorded scenario (its name and number), or drawn."""
+    if isinstance(of, int):
+        return drawn(of)
+    name, step = of
+    return next((situation, found) for index, situation, found in met(_scenario(name)) if index == step)
+
+
+@cache
+def _scenario(name: str) -> dict[str, Any]:
+    return named(name)
 
 
 def drawn(number: int) -> tuple[Situation, Outcome]:

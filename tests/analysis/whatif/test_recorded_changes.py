@@ -6,11 +6,8 @@ other does. `NUMALIGN_UPDATE_GOLDEN=1` makes them anew; read what changed before
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +24,9 @@ from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import Outcome
 from numalign.model.pod import Pod
 from numalign.tasks.hardware_to_add import with_what_lacks
+from tests.analysis.kept import recorded
 from tests.analysis.support import machine
-from tests.analysis.whatif.drawn import drawn
-from tests.refusals.survey import met, named
+from tests.analysis.whatif.drawn import case
 
 FILE = Path(__file__).parent / "recorded_changes.jsonl.gz"
 SHARES = 4
@@ -41,24 +38,16 @@ Row = dict[str, Any]
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_changes_are_told_as_they_were(share: int) -> None:
-    rows = recorded()[share::SHARES]
+    rows = recorded(FILE, told)[share::SHARES]
     assert rows
     for row in rows:
         assert told(row["of"]) == row["told"], row["of"]
 
 
 def told(of: Any) -> Any:
-    """Give what is told, as a file has it, of a step of a recorded scenario (its name and number) or a drawn case."""
-    if isinstance(of, int):
-        return json.loads(json.dumps(answer(*drawn(of), of)))
-    name, step = of
-    situation, outcome = next((where, found) for index, where, found in met(scenario(name)) if index == step)
-    return json.loads(json.dumps(answer(situation, outcome, step)))
-
-
-@cache
-def scenario(name: str) -> Row:
-    return named(name)
+    """Give what is told of a case, as a file has it."""
+    number = of if isinstance(of, int) else of[1]
+    return json.loads(json.dumps(answer(*case(of), number)))
 
 
 def answer(situation: Situation, outcome: Outcome, number: int) -> Any:
@@ -102,14 +91,3 @@ def fields(value: Any) -> Row:
     given = value._asdict()
     default = type(value)._field_defaults
     return {name: plain(one) for name, one in given.items() if name not in default or one != default[name]}
-
-
-@cache
-def recorded() -> list[Row]:
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    if os.environ.get("NUMALIGN_UPDATE_GOLDEN"):
-        rows = [{"of": row["of"], "told": told(row["of"])} for row in rows]
-        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
-        FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
-    return rows
