@@ -23,13 +23,6 @@ Place = TypeVar("Place", bound=Hashable)
 """What nodes are known by: their names, or their numbers."""
 
 
-class Half(NamedTuple):
-    """One half of a judgement: of the node as a bag, or of its NUMA nodes."""
-
-    verdict: Verdict
-    score: float | Fraction = 0
-
-
 class Judgement(NamedTuple):
     """What a scheduler thinks of a pod on a node."""
 
@@ -46,37 +39,38 @@ class Judgement(NamedTuple):
         return self.verdict.passed
 
 
-def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, pod: PodEntry) -> Half:
-    """Filter and score a node by its name, labels and taints, and as one bag of resources."""
+def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, pod: PodEntry) -> Judgement:
+    """Filter and score a node by its name, labels and taints, and as one bag of resources; a failure is the answer."""
     verdict = node_filters.check_node(node, pod.pod, pod.load) if config.node_fit else PASS
-    if not verdict.passed or config.node_score is None or not scheduler.scores_nodes:
-        return Half(verdict)
-    return Half(verdict, node_fit.score(node.totals, pod.load, config.node_score))
+    if not verdict.passed:
+        return Judgement(verdict, False)
+    if config.node_score is None or not scheduler.scores_nodes:
+        return Judgement(PASS, True)
+    return Judgement(PASS, True, node_fit.score(node.totals, pod.load, config.node_score))
 
 
-def judge_zones(scheduler: Scheduler, config: SchedulerConfig, seen: Seen, total: Amounts, request: PodRequest) -> Half:
-    """Filter and score a node by its NUMA nodes."""
+def judge_zones(
+    scheduler: Scheduler, config: SchedulerConfig, seen: Seen, total: Amounts, request: PodRequest
+) -> Judgement:
+    """Filter and score a node that passes as a bag by its NUMA nodes; a failure is the answer."""
     verdict = scheduler.check(config, seen, total, request)
-    if not verdict.passed or scheduler.score is None:
-        return Half(verdict)
-    return Half(verdict, scheduler.score(config, seen, request))
+    if not verdict.passed:
+        return Judgement(verdict, True, 0, seen.fresh)
+    return Judgement(PASS, True, 0 if scheduler.score is None else scheduler.score(config, seen, request))
 
 
-def joined(bag: Half, zones: Half | None, seen: Seen) -> Judgement:
-    """Make a judgement of its halves; the second one is only there where the first one passes."""
-    if zones is None:
-        return Judgement(bag.verdict, False)
-    if not zones.verdict.passed:
-        return Judgement(zones.verdict, True, 0, seen.fresh)
-    return Judgement(PASS, True, bag.score + zones.score)
+def joined(bag: Judgement, zones: Judgement) -> Judgement:
+    """Make one judgement of both, where the first one passes."""
+    return Judgement(PASS, True, bag.score + zones.score) if zones.verdict.passed else zones
 
 
 def judge(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> Judgement:
     """Filter and score one node."""
-    seen, total = scheduler.see(config, node.belief), node.node.totals.allocatable
     bag = judge_bag(scheduler, config, node.node, pod)
-    zones = judge_zones(scheduler, config, seen, total, pod.request) if bag.verdict.passed else None
-    return joined(bag, zones, seen)
+    if not bag.verdict.passed:
+        return bag
+    seen, total = scheduler.see(config, node.belief), node.node.totals.allocatable
+    return joined(bag, judge_zones(scheduler, config, seen, total, pod.request))
 
 
 def with_pod(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> KnownNode:

@@ -93,8 +93,10 @@ def checks(pod: Pod, there: There, avoiding: Sequence[tuple[Pod, ClusterNode]]) 
 
 def required(pod: Pod, kind: str) -> Sequence[Manifest]:
     """Give a pod's required terms of `podAffinity` or `podAntiAffinity`."""
-    affinity = (pod.spec.get("affinity") or {}).get(kind) or {}
-    return affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    affinity = pod.spec.get("affinity")
+    if not affinity:  # as most pods
+        return ()
+    return (affinity.get(kind) or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ()
 
 
 # Affinity

@@ -73,8 +73,10 @@ def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:
 
 
 def _terms(pod: Pod) -> list[Manifest] | None:
-    affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    affinity = pod.spec.get("affinity")
+    if not affinity:  # as most pods
+        return None
+    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
     return None if required is None else required.get("nodeSelectorTerms") or []
 
 

@@ -48,12 +48,12 @@ class Judge:
             judged = judge_bag(self._scheduler, self._config, machine.node, shape.entry)
             bag = remember(shape.bags, key, judged)
         if not bag.verdict.passed:
-            return joined(bag, None, sight.seen)
+            return bag
         zones = shape.zones.get(sight.zones)
         if zones is None:
             judged = judge_zones(self._scheduler, self._config, sight.seen, machine.kind.totals, shape.request)
             zones = remember(shape.zones, sight.zones, judged)
-        return joined(bag, zones, sight.seen)
+        return joined(bag, zones)
 
 
 class Causes:

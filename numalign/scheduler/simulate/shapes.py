@@ -16,7 +16,7 @@ from itertools import islice
 
 from numalign.model.pod import Pod
 from numalign.scheduler import choice
-from numalign.scheduler.attempt import Half, Judgement
+from numalign.scheduler.attempt import Judgement
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.node import needs_name
 from numalign.scheduler.record import QUEUE, PodEntry, entry_of
@@ -43,9 +43,9 @@ class Shape:
         """What it takes of a machine as a bag."""
         self.beyond = dict(entry.load.beyond)
         """What the score counts beyond that."""
-        self.bags: dict[Hashable, Half] = {}
+        self.bags: dict[Hashable, Judgement] = {}
         """Number of what a machine is as a bag -> the judgement of that."""
-        self.zones: dict[int, Half] = {}
+        self.zones: dict[int, Judgement] = {}
         """Number of what a scheduler sees of a machine's NUMA nodes -> the judgement of that."""
         self.judged: list[Judgement | None] = [None] * count
         self.read = 0
