@@ -27,7 +27,6 @@ MAX_WORK_EACH: Final = 100_000
 """How much may be tried for each of them."""
 MAX_WORK_ALL: Final = 600_000
 """And for all of them at one failure."""
-MAX_CLASSES: Final = 20
 
 
 class ClaimChange(NamedTuple):
@@ -58,7 +57,7 @@ def changes(attempt: Attempt, claims: Sequence[Claim], outcome: Outcome) -> tupl
     left = MAX_WORK_ALL
     for idea in islice(_ideas(attempt, tuple(claims), key), MAX_TRIED):
         same = sum(change.kind == idea.kind for change in found)
-        if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN or left <= 0:
+        if same >= (2 if idea.kind == "attribute" else 1) or len(found) >= MAX_SHOWN:
             continue
         try:
             tried = idea.attempt.allocate(idea.claims, work=min(left, MAX_WORK_EACH))
@@ -102,7 +101,7 @@ def _other_classes(attempt: Attempt, asked: str) -> list[str]:
     if asked not in attempt.classes:
         near = nearest(asked, attempt.classes, 0.6)
         return [near] if near is not None else []
-    names = [name for name in sorted(attempt.classes)[:MAX_CLASSES] if name != asked]
+    names = [name for name in sorted(attempt.classes) if name != asked]
     drivers = drivers_by_class(attempt, (asked, *names))
     # A class of other things altogether is no small change, unless this one means nothing at all.
     return [name for name in names if not drivers[asked] or drivers[asked] & drivers[name]]

@@ -175,7 +175,7 @@ def claim_allocation(
     wanted: Mapping[RequestKey, Wanted],
     grips: Sequence[Grip],
     *,
-    mended: bool = False,
+    mended: bool,
 ) -> ClaimAllocation:
     """Put together what a claim gets; `mended` as in `Features`."""
     used = {grip.result.request for grip in grips}

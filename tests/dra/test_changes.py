@@ -183,8 +183,9 @@ SHARED = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}
         ("12Gi", {"g0": "4Gi"}, "request 6Gi of m in r (now 12Gi)"),
         ("12Gi", {"g0": "10Gi"}, None),
         ("12Gi", {"g0": "10737418239500m"}, "request 500m of m in r (now 12Gi)"),
+        ("12Gi", {"g0": "10737418239999999999n"}, "request 1n of m in r (now 12Gi)"),
     ],
-    ids=["what a device has", "what others leave of it", "nothing is left", "a part of one is left"],
+    ids=["what a device has", "what others leave of it", "nothing is left", "a part of one is left", "the least part"],
 )
 def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) -> None:
     wanted = [claim("c", request("r", "gpu", capacity={"requests": {"m": asked}}))]
@@ -217,6 +218,14 @@ def test_an_alternative_is_changed() -> None:
 def test_where_no_request_failed_nothing_is_changed() -> None:
     assert found([claim("c", request("r", "gpu", 33))], gpus()) == []
     assert changes(Attempt(published([]), {}, usage([]), features(), Node("n")), [], Outcome(error="x")) == ()
+
+
+@pytest.mark.parametrize(("which", "kinds"), [(60, ["selector"]), (61, [])])
+def test_so_many_changes_are_tried(which: int, kinds: list[str]) -> None:
+    """Only without the selector that no device meets there are devices."""
+    texts_ = ["true"] * (which - 1) + ["false"]
+    selectors = [{"cel": {"expression": text}} for text in texts_]
+    assert [one.kind for one in found([claim("c", request("r", "gpu", selectors=selectors))], gpus())] == kinds
 
 
 def test_at_most_four_changes_are_told() -> None:

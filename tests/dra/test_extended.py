@@ -39,3 +39,9 @@ def test_the_claim_has_a_request_for_each_resource() -> None:
     assert claim.full_name == "default/p-extended-resources"
     assert {(form.device_class, form.number) for form in forms} == {("gpu", 2), ("nic", 1)}
     assert [form.name for form in forms] == ["container-0-request-0", "container-0-request-1"]
+
+
+def test_the_claim_has_none_for_what_nobody_claims() -> None:
+    pod = asking(gpu="2", nic="1", other="1")
+    requests = claim_of(marked(pod, CLASSES, {}), CLASSES).requests
+    assert [form.device_class for one in requests if (form := one.exactly)] == ["nic", "gpu"]

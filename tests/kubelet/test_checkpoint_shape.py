@@ -87,7 +87,7 @@ REFUSED = [
     ('{"big": -1}', OF_ROW.format("number -1", "big", "uint64")),
     ('{"cpus": "x"}', 'strconv.Atoi: parsing "x": invalid syntax'),
     ('{"cpus": 3}', OF_ROW.format("number", "cpus", "cpuset.CPUSet")),
-    ('{"bytes": "AQ*="}', "illegal base64 data at input byte 2"),
+    ('{"bytes": "AQ*I="}', "illegal base64 data at input byte 2"),
     ('{"bytes": [1]}', OF_ROW.format("array", "bytes", "[]uint8")),
     ('{"list": [1, "x"]}', OF_ROW.format("string", "list", "int")),
     ('{"list": {}}', OF_ROW.format("object", "list", "[]int")),

@@ -18,7 +18,7 @@ from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
-from numalign.model.pod import Pod
+from numalign.model.pod import Pod, PodLevel
 from tests.kubelet.regular import GI, regular
 
 NODE = regular(nodes=1, cores=8, memory=16 * GI, hugepages={"2Mi": GI})
@@ -57,7 +57,8 @@ class TestReading:
         ("minor", "qos"), [(33, "Guaranteed"), (34, "BestEffort"), (36, "BestEffort"), (37, "Guaranteed")]
     )
     def test_no_resources_at_all_still_decide_the_class(self, minor: int, qos: str) -> None:
-        assert [one.pod.qos for one in admitted(minor, pod({}))] == [qos]
+        (outcome,) = admitted(minor, pod({}))
+        assert (outcome.pod.qos, outcome.pod.level or PodLevel()) == (qos, PodLevel())
 
     @pytest.mark.parametrize(("minor", "qos"), [(36, "Burstable"), (37, "Guaranteed")])
     def test_requests_alone_become_limits_since_137(self, minor: int, qos: str) -> None:
@@ -66,6 +67,16 @@ class TestReading:
         (outcome,) = admitted(minor, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
 
         assert outcome.pod.qos == qos
+
+    @pytest.mark.parametrize(("own", "limit"), [("2", 3), ("3", 3), ("4", 4)])
+    def test_a_limit_is_at_least_the_request(self, own: str, limit: int) -> None:
+        """docs/rules/kubelet-1.37.md 4.2: what the containers may have together, or more."""
+        limited = {"name": "c", "resources": {"limits": {"cpu": "3"}, "requests": {"cpu": "1"}}}
+        manifest = {"resources": {"requests": {"cpu": own}}, "containers": [limited]}
+        (outcome,) = admitted(37, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+
+        assert outcome.pod.level is not None
+        assert outcome.pod.level.limits["cpu"].int64 == limit
 
     def test_a_limit_needs_one_in_every_container(self) -> None:
         limited = {"name": "c", "resources": {"limits": {"cpu": "2"}}}

@@ -19,16 +19,19 @@ from numalign.scheduler.record import QUEUE, Belief, KnownNode, PodEntry, Preemp
 from numalign.scheduler.request import node_load
 from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts, request
+from tests.conformance.sched import pod as read
 from tests.scheduler.make import asking, object_of, zone
 
 TOTAL = amounts({"cpu": "8", "memory": "16Gi", "pods": "10"})
 ALIGNED = object_of(zone(0, cpu="8", memory="16Gi"))
+BOTH = object_of(zone(0, cpu="8", memory="16Gi"), zone(1, cpu="8", memory="16Gi"))
 SPLIT = object_of(zone(0, cpu="4", memory="8Gi"), zone(1, cpu="4", memory="8Gi"))
 
 
 def node(name: str, found: NodeResourceTopology | None = ALIGNED, used: str = "0", kind: Kind = "nrt") -> KnownNode:
     belief = SCHEDULERS[kind].opened(SchedulerConfig(kind), Around(), copy_of(found), ())
-    return KnownNode(ClusterNode(name, NodeTotals(TOTAL, amounts({"cpu": used}), 0)), belief)
+    total = TOTAL if found is not BOTH else {**TOTAL, **amounts({"cpu": "16"})}
+    return KnownNode(ClusterNode(name, NodeTotals(total, amounts({"cpu": used}), 0)), belief)
 
 
 def tried(config: SchedulerConfig, nodes: Sequence[KnownNode], asked: PodEntry, start: int = 0) -> Attempt[int]:
@@ -145,25 +148,41 @@ def test_kai_evicts_within_a_queue_by_priority_and_from_other_queues_what_they_d
             result = with_pod(scheduler, config, result, pod)
         return result
 
-    def asks(known: KnownNode, rank: int, cpus: int = 4) -> Preemption | None:
-        pod = asking(cpus, name="new")._replace(priority=rank, queue="mine")
-        return scheduler.preempt(scheduler, config, [known], pod)
+    def asks(known: KnownNode, rank: int, cpus: int = 4, config: SchedulerConfig = config) -> Preemption | None:
+        pod = entry_of(read({"containers": [{"name": "c", "requests": {"cpu": str(cpus)}}]}, "new"))
+        return scheduler.preempt(scheduler, config, [known], pod._replace(priority=rank, queue="mine"))
 
     assert asks(full("mine", 1, 2), 3) == Preemption("n", ("default/p0",))
+    kept = {name: one._replace(preemptible=False) for name, one in full("mine", 1, 2).pods.items()}
+    assert asks(full("mine", 1, 2)._replace(pods=kept), 3) is None
     assert asks(full("mine", 3, 3), 3) is None
     assert asks(full("other", 5, 7), 0) == Preemption("n", ("default/p0",)), "it holds 8 and deserves 4"
     assert asks(full("other", 5), 0, cpus=8) is None, "with 8 its own queue would have more than it deserves"
+    assert asks(full("other", 5), 0, cpus=4) is None, "it holds no more than it deserves"
+    little = config._replace(kai=config.kai._replace(deserved={"mine": amounts({"cpu": "12", "memory": "1Gi"})}))
+    assert asks(full("mine", 3, 3), 3, config=little) is None, "what its own queue holds too much of stays, too"
 
 
-def test_of_whom_kai_evicts_those_run_on_who_still_fit() -> None:
-    """Both go, the lowest priority first, until 4 CPUs are free; then the pod of 5 finds 4, and that of 3 stays."""
+@pytest.mark.parametrize(
+    ("found", "running", "asked", "gone"),
+    [
+        pytest.param(ALIGNED, (3, 5), 4, (1,), id="both go until 4 are free; the pod of 3 finds 4, that of 5 does not"),
+        pytest.param(None, (3, 5), 4, (1,), id="where no object says anything, too"),
+        pytest.param(ALIGNED, (2, 2, 4), 5, (0, 2), id="of two that find 3 the more important one stays"),
+        pytest.param(BOTH, (2, 2, 4, 4), 5, (0, 2), id="none goes to another zone, where 4 are free"),
+    ],
+)
+def test_of_whom_kai_evicts_those_run_on_who_still_fit(
+    found: NodeResourceTopology | None, running: tuple[int, ...], asked: int, gone: tuple[int, ...]
+) -> None:
+    """They go until there is room, the lowest priority first; a later pod is more important."""
     config, scheduler = SchedulerConfig("kai"), SCHEDULERS["kai"]
-    for found in (ALIGNED, None):
-        there = node("n", found, kind="kai")
-        for place, cpus in enumerate((3, 5)):
-            there = with_pod(scheduler, config, there, asking(cpus, name=f"p{place}")._replace(priority=place))
-        asked = asking(4, name="new")._replace(priority=3)
-        assert scheduler.preempt(scheduler, config, [there], asked) == Preemption("n", ("default/p1",))
+    there = node("n", found, kind="kai")
+    for place, cpus in enumerate(running):
+        there = with_pod(scheduler, config, there, asking(cpus, name=f"p{place}")._replace(priority=place))
+    pod = asking(asked, name="new")._replace(priority=3)
+    expected = Preemption("n", tuple(f"default/p{place}" for place in gone))
+    assert scheduler.preempt(scheduler, config, [there], pod) == expected
 
 
 def test_kai_reads_an_object_where_it_had_none() -> None:

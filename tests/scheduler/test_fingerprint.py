@@ -41,6 +41,11 @@ def test_the_order_of_pods_does_not_matter_and_their_namespace_does() -> None:
     assert len(RIGHT) == 24
 
 
+def test_names_that_no_pod_can_have_are_counted_like_others() -> None:
+    """JSON can carry halves of characters."""
+    assert check_fingerprint(fingerprint([("ns", "\ud800")]), [("ns", "\ud800")]) == "match"
+
+
 def some_pods(dice: Dice) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     first, second = (dice.several(lambda one: (one.pick("ab"), one.pick("cd")), 0, 4) for _ in range(2))
     return set(first), set(second)

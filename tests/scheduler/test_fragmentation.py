@@ -16,6 +16,7 @@ from numalign.scheduler.fragmentation import Fragmentation, fragmentation
         pytest.param((8, 3), 5, 1, 2, Fraction(1, 2), id="half of the room is of use"),
         pytest.param((3, 3), 3, 2, 2, Fraction(0), id="borders cost nothing"),
         pytest.param((10, -2), 5, 2, 2, Fraction(0), id="where more is given than there is, nothing is free"),
+        pytest.param((2, 2, 1), 5, 0, 1, Fraction(1), id="the last unit counts"),
         pytest.param((1, 1), 5, 0, 0, Fraction(0), id="no room at all is no fragmentation"),
     ],
 )

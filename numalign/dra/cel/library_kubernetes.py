@@ -116,7 +116,7 @@ def _url(text: str) -> Value:
 def _query(parts: Value) -> dict[str, list[str]]:
     from urllib.parse import parse_qs
 
-    return parse_qs(parts.query, keep_blank_values=True, max_num_fields=1000)
+    return parse_qs(parts.query, keep_blank_values=True)
 
 
 def _one(params: tuple[Type, ...], result: Type, run: Value) -> tuple[Overload, ...]:

@@ -47,14 +47,10 @@ LAST_CODE: Final = 0x10FFFF
 
 
 def complement(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
-    """Give the ranges of all other characters."""
-    found: list[Range] = []
-    start = 0
-    for low, high in sorted(ranges):
-        if start < low:
-            found.append((start, low - 1))
-        start = max(start, high + 1)
-    return (*found, (start, LAST_CODE))
+    """Give the ranges of all characters that are not in these, which ascend; the first of them may be empty."""
+    starts = (0, *[high + 1 for _, high in ranges])
+    ends = (*[low - 1 for low, _ in ranges], LAST_CODE)
+    return tuple(zip(starts, ends, strict=True))
 
 
 def in_both_cases(ranges: tuple[Range, ...]) -> tuple[Range, ...]:

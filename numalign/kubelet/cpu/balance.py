@@ -25,9 +25,9 @@ Positions = tuple[int, ...]
 
 NO_SCORE = 1 << 200
 """Above every score: the +∞ that each search starts with."""
-MAX_VISITS = 10**9
+MAX_VISITS = 1_000_000_000
 """With more steps than this the kubelet searches for hours, holding its lock: as good as a hang."""
-MAX_COMBINATIONS = 5 * 10**6
+MAX_COMBINATIONS = 5_000_000
 """The same for the combinations alone, which numalign has to go through itself."""
 
 
@@ -237,16 +237,15 @@ def evaluate(search: Search, rest: Sequence[int], squares: int, combination: Pos
     order = [search.nodes[position] for position in combination]
     source = tuple([index for index, node in enumerate(order) if rest[node] >= group])
     best = Outcome(NO_SCORE, source, ())
-    least = NO_SCORE
     for size in range(len(source), 0, -1):
         for chosen in combinations(source, size):
             givers = [order[index] for index in chosen]
             # Enough CPUs, but not enough groups: that is where the kubelet hangs, and `refuse_hang` was there before.
             if sum([rest[node] // group for node in set(givers)]) < search.groups:
                 continue
-            left = squares - _gain(search, rest, givers)
-            if left < least and search.score(left) < best.score:
-                best, least = Outcome(search.score(left), source, chosen), left
+            reached = search.score(squares - _gain(search, rest, givers))
+            if reached < best.score:
+                best = Outcome(reached, source, chosen)
     return best
 
 

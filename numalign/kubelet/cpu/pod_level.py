@@ -14,8 +14,8 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, Topology
 from numalign.model.cpuset import CPUSet
 
 
-def budget_problem(pod: PodDemand) -> str:
-    """Say why the pod's CPUs cannot be divided among its containers; empty: they can."""
+def budget_problem(pod: PodDemand) -> str | None:
+    """Say why the pod's CPUs cannot be divided among its containers; None: they can."""
     exclusive, shared = 0, False
     for container in pod.containers:
         if container.kind == "init":
@@ -30,7 +30,7 @@ def budget_problem(pod: PodDemand) -> str:
             "pod rejected, sum of exclusive container cpu requests equals pod budget, "
             "leaving no cpus for shared containers"
         )
-    return ""
+    return None
 
 
 def pod_hints(manager: CPUManager, state: CPUState, pod: PodDemand) -> ProviderAnswer:

@@ -181,9 +181,7 @@ def _ask_plugin(resource: Resource, available: DeviceSet, must_include: DeviceSe
             return members
     if not resource.links:
         return 0
-    from numalign.kubelet.device.allocate import best_sets
-
-    return next(iter(best_sets(resource.links, available, must_include, size)), 0)
+    return best_sets(resource.links, available, must_include, size)[0]
 
 
 MAX_SETS = 20_000

@@ -100,7 +100,7 @@ def expression_holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
     if operator not in ("Gt", "Lt") or key not in labels or len(values) != 1:
         return False
     try:
-        have, bound = parse_int(labels[key]), parse_int(str(values[0]))
+        have, bound = map(parse_int, (labels[key], *map(str, values)))
     except ConversionError:
         return False
     return have > bound if operator == "Gt" else have < bound
@@ -111,7 +111,7 @@ def _field_holds(field: Manifest, name: str) -> bool:
     if field.get("key") != "metadata.name" or len(values) != 1:
         return False
     operator = field.get("operator")
-    return operator in ("In", "NotIn") and bool(name == values[0]) == (operator == "In")
+    return operator in ("In", "NotIn") and (name in values) == (operator == "In")
 
 
 def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:

@@ -178,11 +178,11 @@ def _update_reusable(
     if container.kind == "init":
         reusable = dict(reusable)
         for mask, resource, size in blocks:
-            reusable[mask, resource] = max(reusable.get((mask, resource), 0), size)
+            reusable[mask, resource] = max(size, reusable.get((mask, resource), size))
     elif reusable:
         reusable = dict(reusable)
         for mask, resource, size in blocks:
-            left = reusable.pop((mask, resource), 0) - size
+            left = reusable.pop((mask, resource), size) - size
             if left > 0:
                 reusable[mask, resource] = left
     elif not state.reusable:

@@ -13,7 +13,6 @@ as are sets of idle nodes under which the pod may reuse memory of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
@@ -21,6 +20,7 @@ from numalign.kubelet.errors import KubeletHangError, KubeletPanicError
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, PerNode
 from numalign.kubelet.topology.effort import all_sets
 from numalign.kubelet.topology.hints import (
+    MAX_LISTED,
     AtLeast,
     HintFamily,
     HintList,
@@ -35,9 +35,6 @@ from numalign.model.cpuset import NUMAMask, ids
 
 Need = tuple[PerNode, int]
 """What each node has free of a resource, and how much of it is needed."""
-
-MAX_WALKED: Final = 20
-"""Nodes up to which masks are walked where tables have wrapped; the kubelet's own walk doubles with every node."""
 
 
 def container_hints(
@@ -246,7 +243,7 @@ def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request
 def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request) -> HintList | None:
     """Follow rule 23 mask by mask: where sums wrap, more nodes can have less."""
     best = len(manager.node_ids)
-    if best > MAX_WALKED:
+    if best > MAX_LISTED:
         raise KubeletHangError("the Memory Manager tries every set of NUMA nodes")
     masks = []
     for mask in masks_by_width(manager.nodes):

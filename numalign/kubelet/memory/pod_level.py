@@ -15,8 +15,8 @@ from numalign.kubelet.topology.hints import CANNOT_FIT, ProviderAnswer, Topology
 UNREADABLE = "[memorymanager] failed to represent quantity as int64"
 
 
-def budget_problem(pod: PodDemand) -> str:
-    """Say why the pod's memory cannot be divided among its containers; empty: they can.
+def budget_problem(pod: PodDemand) -> str | None:
+    """Say why the pod's memory cannot be divided among its containers; None: they can.
 
     Of several resources that are used up the kubelet names any; here it is the first by name.
     """
@@ -41,7 +41,7 @@ def budget_problem(pod: PodDemand) -> str:
             f"pod rejected, sum of exclusive container {used_up} requests equals pod budget, "
             "leaving no memory for shared containers"
         )
-    return ""
+    return None
 
 
 def _used_up(budget: Mapping[str, int], exclusive: Mapping[str, int]) -> str | None:

@@ -173,7 +173,7 @@ def masks_by_width(nodes: NUMAMask) -> Iterator[NUMAMask]:
 
 
 MAX_LISTED: Final = 20
-"""Families are written out as lists on machines of so many nodes; a list doubles with every node."""
+"""Sets of nodes are gone through one by one on machines of so many; they double with every node."""
 
 
 def expand(family: HintFamily) -> HintList:

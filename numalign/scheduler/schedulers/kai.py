@@ -143,7 +143,7 @@ def _stay_gone(
             continue
         place = records.seed(victim.request, was.machine, victim.placed, was.placements.get(victim.key))
         there = machine.available if machine is not None else ()
-        if any(amount > there[zone].get(one, 0) for zone, part in place.items() for one, amount in part.items()):
+        if any(amount > there[zone].get(one, amount) for zone, part in place.items() for one, amount in part.items()):
             continue
         back = with_pod(scheduler, config, now[name], victim)
         now[name] = back._replace(
@@ -170,7 +170,8 @@ def _may_go(
 def _stays_within(nodes: Iterable[KnownNode], pod: PodEntry, fair: Amounts) -> bool:
     """Tell whether the pod's queue stays within what it deserves once the pod runs."""
     held = _held(nodes, pod.queue)
-    return all(held.get(name, 0) + amount <= fair[name] for name, amount in pod.load.asked if name in fair)
+    add(held, pod.load.asked)
+    return all(held[name] <= fair[name] for name, _ in pod.load.asked if name in fair)
 
 
 def _held(nodes: Iterable[KnownNode], queue: str) -> dict[str, int]:

@@ -55,6 +55,7 @@ FOUND = [
     ("exactly", r"a{2}", "aaa", (0, 2)),
     ("none", r"ba{0}c", "bc", (0, 2)),
     ("as few as it can", r"a{1,3}?", "aaa", (0, 1)),
+    ("as few as it can, but enough", r"^a{1,3}?b", "aaab", (0, 4)),
     ("maybe", r"ab?", "ab", (0, 2)),
     ("maybe, but once", r"ab?c", "abbc", None),
     ("rather not", r"ab??", "ab", (0, 1)),
@@ -177,6 +178,13 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
 def test_a_pattern_that_becomes_too_large_is_refused() -> None:
     with pytest.raises(RegexError, match="repeats too much"):
         program("((a{100}){100}){100}")
+
+
+def test_a_pattern_has_so_many_steps() -> None:
+    ten_thousand = "(a{100}){100}"
+    program(f"{ten_thousand}b")
+    with pytest.raises(RegexError, match="nests or repeats too much"):
+        program(f"{ten_thousand}bc")
 
 
 def test_a_hostile_pattern_takes_no_longer_than_others() -> None:

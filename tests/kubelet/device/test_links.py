@@ -53,6 +53,7 @@ def test_links_decide_among_the_aligned() -> None:
 
     assert take(of, device.EMPTY, 2, 0b01) == "0 3"
     assert take(of, given_out("3 7"), 2, 0b01) == "1 2"
+    assert take(of, device.EMPTY, 3, 0b01) == "0 2 3", "1, 2 and 3 have as many, and come later"
 
 
 def test_before_119_nobody_asks() -> None:

@@ -100,8 +100,10 @@ def test_the_node_is_judged_as_a_whole_unless_nobody_asks() -> None:
     assert come_up(full, node, state).view is not None
     assert come_up(full, node, state, fit_check=False).view is None
     (one,) = restart(full, node, state, (pod("a", 2),)).pods
-    (judged,) = restart(full, node, state, (pod("a", 2),), fit_check=True).pods
+    again = restart(full, node, state, (pod("a", 2),), fit_check=True)
+    (judged,) = again.pods
     assert (one.admit, judged.admit) == (True, False)
+    assert (again.there.state.pods, again.there.state.cpu.assignments) == ({}, {})
 
 
 def test_a_pod_that_does_not_come_again_leaves_nothing() -> None:

@@ -68,6 +68,11 @@ def test_a_kubelet_that_runs_on_is_stopped_by_nothing() -> None:
     assert cpus(anew) is not None
 
 
+@pytest.mark.parametrize("fit_check", [True, False])
+def test_the_fit_check_is_asked_or_not(fit_check: bool) -> None:
+    assert (take_over(FIRST, THERE, fit_check=fit_check).view is not None) is fit_check
+
+
 def test_a_manager_that_is_off_holds_nothing() -> None:
     off = FIRST._replace(config=config("best-effort", cpu_manager_policy="none", **STATIC))
     assert cpus(take_over(off, THERE)) is None

@@ -186,12 +186,10 @@ class _Closest(Generic[State]):
             budget = budget if best is None else best[0]
         if not wanted:
             return best
-        taken = self._limits.take(last, state)
-        if taken is None:
-            return best
         row = self._pairs[last]
         dearer = tuple([cost[j] + row[j] for j in range(last)])
-        found = self.solve(last, wanted - 1, taken, dearer, budget - cost[last])
+        taken = self._limits.take(last, state)
+        found = None if taken is None else self.solve(last, wanted - 1, taken, dearer, budget - cost[last])
         return best if found is None else (found[0] + cost[last], found[1] | 1 << self._order[last])
 
     def _at_least(self, index: int, wanted: int, cost: Sequence[int]) -> int:

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add, mul, sub
-from typing import Final
 
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
-
-MAX_COUNTED: Final = 1 << 20
-"""Tables of the transform in `_ands` have at most so many entries."""
 
 
 class NUMAInfo(NamedTuple):
@@ -98,10 +94,10 @@ def merge_lists(lists: Sequence[HintList], numa: NUMAInfo) -> TopologyHint:
 def _ands(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     """Return every mask that a combination can be ANDed to."""
     offers = [{full if hint.numa_affinity is None else hint.numa_affinity & full for hint in hints} for hints in lists]
-    size = 1 << full.bit_count()
+    nodes = full.bit_count()
     masks = {full}
     for index, offer in enumerate(offers):
-        if len(masks) * len(offer) > len(lists) * full.bit_count() * size and size <= MAX_COUNTED:
+        if len(masks) * len(offer) > len(lists) * nodes << nodes:
             return ands_by_counting([masks, *offers[index:]], full)
         masks = {mask & other for mask in masks for other in offer}
     return masks
