@@ -113,8 +113,7 @@ def too_strict(tries: Tries, change: WayOut) -> dict[str, Refusal]:
     now = place_of(tries.situation.setup.config.topology_manager_policy)
     between = STRICTEST_FIRST[now + 1 : place_of(change.flags[POLICY])]
     others = {one: change._replace(flags={**change.flags, POLICY: one}) for one in between}
-    refused = {one: tries.attempt(other) for one, other in others.items() if _refuses(tries, other)}
-    return {one: taken_apart(tried) for one, tried in refused.items() if tried is not None}
+    return {one: taken_apart(tries.after(other)) for one, other in others.items() if _refuses(tries, other)}
 
 
 def no_policy(tries: Tries) -> NoPolicy | None:
@@ -139,14 +138,14 @@ def no_policy(tries: Tries) -> NoPolicy | None:
             found = found._replace(policy=policy, unless=tuple([pod.name for pod in kept_out]))
     if found.unless:
         return found
-    change = WayOut(flags={POLICY: "best-effort"})
-    session = tries.session(change)
-    new = newcomers(session, outcome.before) if session is not None else None
-    lax = admit(without(session, new), outcome.pod) if session is not None and new else tries.attempt(change)
-    there = {pod.uid for pod in session.pods} if session is not None else set[str]()
+    session = tries.under({POLICY: "best-effort"})
+    if session is None:
+        return found
+    lax = admit(without(session, newcomers(session, outcome.before) or ()), outcome.pod)
+    there = {pod.uid for pod in session.pods}
     return found._replace(
-        lax=refusal(lax) if lax is not None and not lax.admit else None,
-        lost=tuple([pod.name for pod in outcome.before.pods if session is not None and pod.uid not in there]),
+        lax=None if lax.admit else refusal(lax),
+        lost=tuple([pod.name for pod in outcome.before.pods if pod.uid not in there]),
     )
 
 
@@ -155,12 +154,12 @@ def _refuses(tries: Tries, change: WayOut) -> bool:
 
     False also where it cannot be told, as the past is not replayed to its end, or a pod that is there now is refused.
     """
-    session = tries.session(change)
-    new = newcomers(session, tries.outcome.before) if session is not None else None
-    if session is None or new is None:
+    session = tries.standing(change.flags)
+    if session is None:
         return False
     there, pod = without(session, change.gone), with_amounts(tries.outcome.pod, change.amounts)
-    return not admits(there, pod) and not (new and admits(without(there, new), pod))
+    new = newcomers(session, tries.outcome.before) or ()
+    return not admits(there, pod) and not admits(without(there, new), pod)
 
 
 def least_bad(tries: Tries) -> WayOut:
@@ -168,8 +167,8 @@ def least_bad(tries: Tries) -> WayOut:
     best = WayOut(aligned=False, tried=tries.outcome)
     least = _apartness(tries.outcome)
     for flags in tries.settings():
-        session = tries.under(flags)
-        if session is None or newcomers(session, tries.outcome.before) is None:
+        session = tries.standing(flags)
+        if session is None:
             continue
         tried = admit(session, tries.outcome.pod)
         if tried.admit and _apartness(tried) < least:

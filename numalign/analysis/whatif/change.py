@@ -138,6 +138,12 @@ class WayOut(NamedTuple):
         return self.amounts.get(key, self.asked[key])
 
     @property
+    def outcome(self) -> Outcome:
+        """Give the admission it was tried by, of a change that was."""
+        assert self.tried is not None  # noqa: S101 (nothing is told that was not tried)
+        return self.tried
+
+    @property
     def gone(self) -> tuple[Pod, ...]:
         """List the pods that are not there with it: those to move away, and those that must not come first."""
         return (*self.pods, *self.kept_out)
@@ -145,7 +151,7 @@ class WayOut(NamedTuple):
     @property
     def warnings(self) -> tuple[Notice, ...]:
         """List what is to be known of the admission it was tried by, but for what the machine does not say."""
-        return tuple([one for one in self.tried.notices if one.code != "fit"]) if self.tried is not None else ()
+        return tuple([one for one in self.outcome.notices if one.code != "fit"])
 
     @property
     def cuts(self) -> list[Key]:

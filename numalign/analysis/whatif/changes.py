@@ -66,7 +66,7 @@ def changes(
     # What policy none aligns is aligned by chance.
     found = [one for one in found if tries.goal == ADMITTED or one.flags.get(POLICY) != "none"] or found
     found = [with_one_to_share(tries, change) for change in found]
-    found = [change for change in found if sound(change.tried)] or found
+    found = [change for change in found if sound(change.outcome)] or found
     # A pod that runs across devices is not helped by fewer of them: what keeps them comes first.
     found.sort(key=lambda change: (not change.keeps_devices, change.leaves_out, change.cost))
     whole = [change for change in found if all(change.amounts.values())]
@@ -114,7 +114,7 @@ def _aligned_on_top(tries: Tries, nearest: Sequence[WayOut]) -> list[WayOut]:
     """Add one more request or setting to a change that only admits a pod, so that it is aligned: the nearest such."""
     strict, found = Tries(tries.situation, tries.outcome, ALIGNED), list[WayOut]()
     for base in nearest:
-        if base.machine or base.hardware or base.gone or base.tried is None or verdict_of(base.tried) != "spread":
+        if base.machine or base.hardware or base.gone or verdict_of(base.outcome) != "spread":
             continue
         _, then = _after(strict, base)
         more = (one for one in (*single_requests(then), *other_settings(then)) if not one.kept_out)
@@ -126,8 +126,7 @@ def _after(tries: Tries, base: WayOut) -> tuple[WayOut, Tries]:
     """Go on from where a change leads."""
     setup = tries.situation.setup
     situation = tries.situation._replace(setup=setup._replace(config=apply(setup.config, base.flags)))
-    outcome = tries.attempt(base)
-    return base, Tries(situation, outcome if outcome is not None else tries.outcome, tries.goal)
+    return base, Tries(situation, tries.after(base), tries.goal)
 
 
 def _with(tries: Tries, base: WayOut, change: WayOut) -> WayOut:
@@ -191,7 +190,7 @@ def _floats(outcome: Outcome) -> bool:
 
 def _incomplete(change: WayOut) -> bool:
     """Tell whether the pod, admitted so, runs without a device that the machine does not have."""
-    return change.tried is not None and verdict_of(change.tried) == "incomplete"
+    return verdict_of(change.outcome) == "incomplete"
 
 
 def _cut_beside(change: WayOut) -> bool:

@@ -12,7 +12,7 @@ from numalign.analysis.alignment import alignments
 from numalign.analysis.settings import CPU_POLICY, RESERVED_CPUS, Flags
 from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut
-from numalign.analysis.whatif.tries import SHARE, Tries, newcomers, steps
+from numalign.analysis.whatif.tries import SHARE, Tries, steps
 from numalign.model.cpuset import format_set
 from numalign.model.pod import Container
 from numalign.model.quantity import GIBI, NANO
@@ -24,8 +24,8 @@ def pinning(tries: Tries) -> Iterator[WayOut]:
     outcome = tries.outcome
     floating = {one.name for one, judged in alignments(outcome) if judged.cpus_float} if outcome.admit else set()
     flags = _static(tries) if floating and not outcome.before.node.cpu.static else {}
-    session = tries.under(flags) if flags else outcome.before
-    if not floating or flags is None or session is None or newcomers(session, outcome.before) is None:
+    session = tries.standing(flags)
+    if not floating or session is None:
         return
     core, told = steps(session, {("", CPU): NANO})["", CPU], list[WayOut]()
     for grow in (True, False) if outcome.pod.level is None else ():
@@ -40,14 +40,13 @@ def pinning(tries: Tries) -> Iterator[WayOut]:
             yield way
 
 
-def _static(tries: Tries) -> Flags | None:
-    """Make the CPU Manager static, with the first core reserved where nothing is; None: it does not start so."""
-    first = min(tries.situation.setup.machine.cores, key=lambda core: core & -core)
+def _static(tries: Tries) -> Flags:
+    """Make the CPU Manager static, with the first core reserved where nothing is."""
     flags: Flags = {CPU_POLICY: "static"}
-    for more in ({}, {RESERVED_CPUS: format_set(first)}):
-        if tries.under({**flags, **more}) is not None:
-            return {**flags, **more}
-    return None
+    if tries.under(flags) is not None:
+        return flags
+    first = min(tries.situation.setup.machine.cores, key=lambda core: core & -core)
+    return {**flags, RESERVED_CPUS: format_set(first)}
 
 
 def _written(container: Container, core: int, *, grow: bool) -> Iterator[tuple[Key, int, int]]:

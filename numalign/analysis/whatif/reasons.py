@@ -53,9 +53,9 @@ def reasons(tries: Tries, changes: Sequence[WayOut]) -> Iterator[WayOut]:
 def _if_they_end(tries: Tries, change: WayOut) -> tuple[str, ...]:
     """Try a change with the pods that come first under it gone again: what `--without` does."""
     first = tries.first_then(change)
-    pods = tuple([pod for pod in (change.tried.before.pods if change.tried else ()) if pod.uid in first])
-    tried = tries.attempt(change._replace(kept_out=pods))
-    return tuple([pod.name for pod in pods]) if tried is not None and aligned(tried) is True else ()
+    pods = tuple([pod for pod in change.outcome.before.pods if pod.uid in first])
+    tried = tries.after(change._replace(kept_out=pods))
+    return tuple([pod.name for pod in pods]) if aligned(tried) else ()
 
 
 def _better(alone: Outcome | None, outcome: Outcome) -> bool:
@@ -69,8 +69,7 @@ def _better(alone: Outcome | None, outcome: Outcome) -> bool:
 def _cores(tries: Tries, change: WayOut) -> int:
     """Tell of how many CPUs a core is that is given out as a whole after a change; 1: single CPUs are given out."""
     session, whole = tries.session(change), ("", CPU)
-    pinned = session is not None and may_pin(session, tries.outcome.pod)
-    return steps(session, {whole: NANO})[whole] // NANO if session and pinned else 1
+    return steps(session, {whole: NANO})[whole] // NANO if may_pin(session, tries.outcome.pod) else 1
 
 
 def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
@@ -78,16 +77,14 @@ def _or_else(tries: Tries, change: WayOut) -> dict[tuple[str, str], int]:
 
     Of a change of CPUs alone that is a change of its own.
     """
-    session, found = tries.session(change), dict[tuple[str, str], int]()
+    found = dict[tuple[str, str], int]()
     grown = {key: change.asked[key] for key, nano in change.amounts.items() if nano > change.asked[key]}
-    if session is None or change.tried is None:
-        return found
-    for key, step in steps(session, grown).items():
+    for key, step in steps(tries.session(change), grown).items():
         less = grown[key] // step * step
         if not less or less == grown[key] or (key[1] == CPU and len(parts_of(change)) == 1):
             continue
-        tried = tries.attempt(change._replace(amounts={**change.amounts, **found, key: less}))
-        if tried is not None and tried.admit and tried.result.hints == change.tried.result.hints:
+        tried = tries.after(change._replace(amounts={**change.amounts, **found, key: less}))
+        if tried.admit and tried.result.hints == change.outcome.result.hints:
             found[key] = less
     return found
 
@@ -97,34 +94,35 @@ def _reason(tries: Tries, change: WayOut, part: WayOut) -> Part:
     if tries.goal.aligned:
         return Part(part, None, held=held_by(tries.outcome.before, part.pods))
     more = _with_more(tries, change, part)
-    tried = tries.attempt(more) if more else None
-    if more is not None and tried is not None and (not tried.admit or not as_sound(tried, change)):
-        return Part(
-            part,
-            None if tried.admit else refused_with(tried, more, part),
-            larger=more.amounts[next(iter(part.amounts))],
-            whole=_whole(change, part),
-            unshared=tried.admit,
-        )
-    session = tries.session(change) if part.pods else None
-    held = held_by(session, part.pods) if session else ()
+    if more:
+        tried = tries.after(more)
+        if not tried.admit or not as_sound(tried, change):
+            return Part(
+                part,
+                None if tried.admit else refused_with(tried, more, part),
+                larger=more.amounts[next(iter(part.amounts))],
+                whole=_whole(change, part),
+                unshared=tried.admit,
+            )
+    held = held_by(tries.session(change), part.pods)
     staying = _staying(tries, change, part) if 1 < len(part.pods) <= MAX_STAYING else ()
     rest = without_part(change, part)
-    tried = tries.attempt(rest)
-    short = _short_as_a_whole(tried) if tried is not None and part.pods else ()
+    if tries.under(rest.flags) is None:
+        return Part(part, None)
+    tried = tries.after(rest)
+    short = _short_as_a_whole(tried) if part.pods else ()
     if len(parts_of(change)) == 1:
         return Part(part, None, held=held, short=short, staying=staying)  # without it there is the refusal itself
-    found = None if tried is None or tried.admit else refused_with(tried, rest, part)
-    unshared = tried is not None and tried.admit and not as_sound(tried, change)
-    apart = bool(change.aligned and tried is not None and tried.admit and not aligned(tried))
+    found = None if tried.admit else refused_with(tried, rest, part)
+    unshared = tried.admit and not as_sound(tried, change)
+    apart = bool(change.aligned and tried.admit and not aligned(tried))
     return Part(part, found, held=held, short=short, staying=staying, unshared=unshared, apart=apart)
 
 
 def _whole(change: WayOut, part: WayOut) -> Amount | None:
     """Count the CPUs of the node as a whole, where a part asks for a share of one instead of CPUs of its own."""
-    tried = change.tried
-    view = tried.before.view if tried is not None else None
-    if tried is None or view is None or CPU not in view.allocatable or not may_pin(tried.before, tried.pod):
+    tried, view = change.outcome, change.outcome.before.view
+    if view is None or CPU not in view.allocatable or not may_pin(tried.before, tried.pod):
         return None
     cut = [(nano, part.asked[key]) for key, nano in part.amounts.items() if key[1] == CPU]
     if not any(nano % NANO and not asked % NANO for nano, asked in cut):
@@ -148,8 +146,8 @@ def _staying(tries: Tries, change: WayOut, part: WayOut) -> tuple[Refusal | None
     found: list[Refusal | None] = []
     for pod in part.pods:
         kept = change._replace(pods=tuple(one for one in part.pods if one is not pod))
-        tried = tries.attempt(kept)
-        if tried is None or (tried.admit and as_sound(tried, change)):
+        tried = tries.after(kept)
+        if tried.admit and as_sound(tried, change):
             return ()
         found.append(None if tried.admit else refused_with(tried, kept, part))
     return tuple(found)
@@ -161,8 +159,6 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
     Of a resource that is left out that is the first one, if the machine has any.
     """
     session = tries.session(change)
-    if session is None:
-        return None
     for key, nano in part.amounts.items():
         asked = part.asked[key]
         step = steps(session, {key: asked})[key]

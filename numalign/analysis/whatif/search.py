@@ -25,7 +25,7 @@ from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut, cost_of_requests, lost
 from numalign.analysis.whatif.goal import Goal
 from numalign.analysis.whatif.past import moved, without
-from numalign.analysis.whatif.tries import LARGER_TRIED, SHARE, Requests, Tries, newcomers, page
+from numalign.analysis.whatif.tries import LARGER_TRIED, SHARE, Requests, Tries, page
 from numalign.kubelet.admission import Session, admit, forecast
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO
@@ -207,8 +207,8 @@ def _elsewhere(tries: Tries, settings: Iterable[Flags], more: int = 1) -> Iterat
         left -= len(tries.situation.past) + more
         if left < 0:
             return
-        session = tries.under(flags)
-        if session is not None and newcomers(session, tries.outcome.before) is not None:
+        session = tries.standing(flags)
+        if session is not None:
             yield flags, session
 
 

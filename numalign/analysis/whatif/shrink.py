@@ -44,9 +44,8 @@ def weakened(tries: Tries, change: WayOut) -> WayOut:
 
     More may do where a little more does not, as other nodes are chosen then; so some larger amounts are tried, too.
     """
-    session = tries.session(change)
     cut = {key: change.asked[key] for key in change.cuts}
-    for key, step in steps(session, cut).items() if session is not None else ():
+    for key, step in steps(tries.session(change), cut).items():
         if key[1] == CPU and (change.amounts[key] % step or change.asked[key] % NANO):
             continue
         low, most = change.amounts[key] // step, (change.asked[key] - 1) // step
@@ -82,8 +81,6 @@ def shared(tries: Tries, change: WayOut) -> WayOut:
     more of it.
     """
     session, pod = tries.session(change), tries.outcome.pod
-    if session is None:
-        return change
     for asked in _cut_together(pod, change):
         total = sum(change.amounts.get(key, nano) for key, nano in asked.items())
         step = max(steps(session, asked).values())
@@ -181,13 +178,11 @@ def _in_proportion(asked: Mapping[Key, int], total: int, step: int) -> dict[Key,
 
 def with_one_to_share(tries: Tries, change: WayOut) -> WayOut:
     """Ask for a CPU, or a core, less where a change would leave none to share; the change itself where that fails."""
-    session = tries.session(change)
-    elsewhere = change.machine or change.hardware
-    if elsewhere or session is None or not takes_the_last(change):
+    if change.machine or change.hardware or not takes_the_last(change):
         return change
     containers = tries.outcome.pod.containers
     asked = {(one.name, CPU): one.requests[CPU].nano for one in containers if CPU in one.requests}
-    step = steps(session, {("", CPU): NANO})["", CPU]
+    step = steps(tries.session(change), {("", CPU): NANO})["", CPU]
     for less in _less(asked, {key: change.amounts.get(key, nano) for key, nano in asked.items()}, step):
         other = change._replace(
             amounts={**change.amounts, **less},

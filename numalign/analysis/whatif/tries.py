@@ -20,14 +20,14 @@ from numalign.model.quantity import MEBI, NANO, parse, value
 from numalign.model.resources import CPU, is_hugepages, is_memory, page_size
 
 
-def sound(outcome: Outcome | None) -> bool:
+def sound(outcome: Outcome) -> bool:
     """Tell whether the kubelet hands out as many CPUs as are asked, none twice, and leaves one to share."""
-    return outcome is None or not any(one.code in (TOO_FEW, NOT_FREE, POOL_EMPTY) for one in outcome.notices)
+    return not any(one.code in (TOO_FEW, NOT_FREE, POOL_EMPTY) for one in outcome.notices)
 
 
 def as_sound(outcome: Outcome, change: WayOut) -> bool:
     """Tell whether an admission is sound, where that after a change is."""
-    return sound(outcome) or not sound(change.tried)
+    return sound(outcome) or not sound(change.outcome)
 
 
 def beside(session: Session, outcome: Outcome, goal: Goal = ADMITTED) -> tuple[Outcome, tuple[Pod, ...]] | None:
@@ -169,7 +169,7 @@ class Tries:
         """The refusal, or the admission that is not aligned."""
         self.requests = Requests(outcome.before, outcome.pod, goal)
         """What the pod asks for where it came up."""
-        self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {}
+        self._elsewhere: dict[tuple[tuple[str, str], ...], Session | None] = {(): outcome.before}
         self._beside: dict[tuple[tuple[str, str], ...], tuple[Outcome, tuple[Pod, ...]] | None] = {}
 
     def settings(self) -> Iterator[Flags]:
@@ -178,21 +178,24 @@ class Tries:
 
     def attempt(self, change: WayOut) -> Outcome | None:
         """Try a change of requests, pods and settings; None: the past cannot be replayed under its settings."""
-        session = self.session(change)
-        if session is None:
-            return None
-        return admit(without(session, change.gone), with_amounts(self.outcome.pod, change.amounts))
+        return self.after(change) if self.under(change.flags) is not None else None
+
+    def after(self, change: WayOut) -> Outcome:
+        """Try a change under whose settings the past can be replayed."""
+        return admit(without(self.session(change), change.gone), with_amounts(self.outcome.pod, change.amounts))
 
     def admitted(self, change: WayOut) -> Outcome | None:
         """Try a change; None: it misses the goal. Quicker than `attempt` where it is too large for the node."""
-        session = self.session(change)
+        session = self.under(change.flags)
         if session is None:
             return None
         return self.goal.reached(without(session, change.gone), with_amounts(self.outcome.pod, change.amounts))
 
-    def session(self, change: WayOut) -> Session | None:
-        """Replay the past under the settings of a change; None: the kubelet does not come that far."""
-        return self.under(change.flags) if change.flags else self.outcome.before
+    def session(self, change: WayOut) -> Session:
+        """Replay the past under the settings of a change, where the kubelet does come that far."""
+        session = self.under(change.flags)
+        assert session is not None  # noqa: S101 (a setting is told only where it could be tried)
+        return session
 
     def under(self, flags: Flags) -> Session | None:
         """Replay the past under other settings; None: the kubelet does not come that far."""
@@ -206,6 +209,11 @@ class Tries:
                 self._elsewhere[key] = None
         return self._elsewhere[key]
 
+    def standing(self, flags: Flags) -> Session | None:
+        """Replay the past under other settings; None also where a pod that is there now is refused."""
+        session = self.under(flags)
+        return session if session is not None and newcomers(session, self.outcome.before) is not None else None
+
     def beside(self, flags: Flags) -> tuple[Outcome, tuple[Pod, ...]] | None:
         """Admit the pod as it is under other settings: see `beside`; None: that does not do, or cannot be tried."""
         key = tuple(flags.items())
@@ -216,9 +224,9 @@ class Tries:
 
     def first_then(self, change: WayOut) -> set[str]:
         """List the UIDs of pods that were refused before, and are there under other settings."""
-        if not change.flags or change.tried is None:
+        if not change.flags:
             return set()
-        return {pod.uid for pod in change.tried.before.pods} - {pod.uid for pod in self.outcome.before.pods}
+        return {pod.uid for pod in change.outcome.before.pods} - {pod.uid for pod in self.outcome.before.pods}
 
     def alone(self, change: WayOut) -> Outcome | None:
         """Try other settings without those pods; others refused before may come first then. None: no past is told."""

@@ -65,7 +65,8 @@ def test_whole_cores_are_wanted_where_only_they_are_given_out() -> None:
 def test_settings_with_which_the_kubelet_does_not_start_cannot_be_tried() -> None:
     tries = met("single-numa-node", pod("p", 5))
     impossible = WayOut(flags={"topology-manager-policy": "no-such-policy"})
-    assert tries.session(impossible) is None
+    assert tries.under(impossible.flags) is None
+    assert tries.standing(impossible.flags) is None
     assert tries.attempt(impossible) is None
     assert tries.admitted(impossible) is None
     assert tries.beside(dict(impossible.flags)) is None
