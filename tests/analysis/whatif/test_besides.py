@@ -13,8 +13,10 @@ from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
+from numalign.model.machine import Device
 from numalign.model.pod import Pod
-from tests.analysis.support import GPU, config, machine, pod
+from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
+from tests.kubelet.regular import regular
 
 
 def met(policy: str, asked: Pod, *before: Pod) -> Tries:
@@ -44,6 +46,21 @@ def test_what_the_node_as_a_whole_lacks_no_policy_gives() -> None:
     assert found is not None
     assert found._replace(lax=None) == NoPolicy(others=True)
     assert found.lax is not None
+
+
+DEVICES = ("gpu", "nic", "ssd")
+
+
+def test_where_the_kubelet_hangs_with_best_effort_nothing_is_told_of_that() -> None:
+    """It merges eight masks of each of four resources now, and 255 of each then: that takes minutes."""
+    names = {f"v.com/{name}": tuple([Device(f"{name}{numa}", (numa,)) for numa in range(8)]) for name in DEVICES}
+    wide = Setup(regular(8, 2, 1, devices=names), config("single-numa-node"), "ideal")
+    past = arrivals([pod_of("there", app={**limits(1), **dict.fromkeys(names, "1")})])
+    for asked in (3, 20):
+        tries = Tries(Situation(wide, past=past), admit(Situation(wide, past=past).session(), pod("p", asked)))
+        assert tries.outcome.before.pods
+        assert tries.under({POLICY: "best-effort"}) is None
+        assert no_policy(tries) == (None if asked == 3 else NoPolicy(others=True))
 
 
 WHOLE = machine("figure-1")

@@ -9,12 +9,13 @@ import pytest
 
 from numalign.analysis.reasons.refusal import in_short
 from numalign.analysis.situation import Event, Situation, arrivals
-from numalign.analysis.whatif.change import WayOut, covers
+from numalign.analysis.whatif.change import Part, WayOut, covers
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.search import cut_now, setting_and_cut, single_requests, two_settings
 from numalign.analysis.whatif.shrink import dropped, shrunk
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
+from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO
@@ -46,6 +47,16 @@ def test_each_part_of_a_combination_says_how_it_is_refused_without_it() -> None:
         ("app", "cpu"): ["5 CPUs need 2 NUMA nodes: each has at most 4. single-numa-node allows 1."],
         ("app", GPU): [f"2 {GPU} need 2 NUMA nodes: each has at most 1. single-numa-node allows 1."],
     }
+
+
+def test_of_a_setting_without_which_the_kubelet_does_not_start_nothing_more_is_told() -> None:
+    """A static CPU Manager needs a reservation; that alone is nothing to a pod of more CPUs than there are."""
+    situation = Situation(Setup(machine("figure-1"), KubeletConfig(), "kubelet"))
+    tries = Tries(situation, admit(situation.session(), pod("p", 9)))
+    change = WayOut(flags={"cpu-manager-policy": "static", "reserved-system-cpus": "0"})
+    static, reserved = next(reasons(tries, [change._replace(tried=tries.attempt(change))])).parts
+    assert static.otherwise is not None
+    assert reserved == Part(WayOut(flags={"reserved-system-cpus": "0"}), None)
 
 
 def test_a_part_that_is_not_needed_is_left_out() -> None:
