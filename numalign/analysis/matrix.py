@@ -15,7 +15,7 @@ from numalign.kubelet.demand import PodDemand
 from numalign.kubelet.node import Decision, Node, NodeState
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintFamily, HintList, Hints
 from numalign.model.cpuset import NUMAMask, node_mask, union
-from numalign.model.resources import CPU, is_memory
+from numalign.model.resources import CPU, MEMORY, is_memory
 from numalign.values import NamedTuple
 
 Verdict = Literal["enough", "together", "no", "any", "parts"]
@@ -132,7 +132,7 @@ def matrix(node: Node, pod: PodDemand, decision: Decision) -> Matrix:
         for name, amount in asked
         if name in answers or _limits(node, name) or (not decision.answers and name == CPU and node.cpu.static)
     ]
-    rows.sort(key=lambda row: ({"cpu": 0, "memory": 1}.get(row.resource, 2), row.resource))
+    rows.sort(key=lambda row: (row.resource not in (CPU, MEMORY), row.resource))
     return Matrix(decision.container, ids, tuple(rows), node.policy)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from numalign.analysis.alignment import alignments
+from numalign.analysis.alignment import aligned
 from numalign.errors import StartError
 from numalign.kubelet.admission import Session, admit
 from numalign.kubelet.setup import Setup
@@ -133,5 +133,4 @@ def _pod(cpus: int) -> Pod:
 
 def _aligned(session: Session, pod: Pod) -> bool:
     outcome = admit(session, pod)
-    every = alignments(outcome) if outcome.admit else ()
-    return any(judged.aligned and judged.nodes.bit_count() == 1 for _, judged in every)
+    return outcome.admit and bool(aligned(outcome))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from numalign.values import NamedTuple
 
@@ -111,6 +111,9 @@ class Spread(NamedTuple):
     def shown(self) -> object:
         """Give what is told of the nodes."""
         return self.loose or (self.places if len(self.places) <= MAX_NODES_NAMED else self.best)
+
+
+NOTHING: Final = Spread(0, 0)
 
 
 def what(row: Row, table: Matrix, around: Circumstances) -> tuple[Asked, Spread]:

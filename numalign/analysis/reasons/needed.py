@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.amounts_left import amounts_of, limit_of, nothing_left, units_of
-from numalign.analysis.reasons.asked import Spread
+from numalign.analysis.reasons.asked import NOTHING
 from numalign.analysis.reasons.change_facts import (
     AsWide,
     CountsAsWhole,
@@ -179,8 +179,8 @@ def _told(fact: Fact) -> Fact:
     if isinstance(fact, TooLittle):
         return fact._replace(had=fact.there)
     if isinstance(fact, FitsOn):
-        return fact._replace(had=Spread(0, 0))
-    return fact._replace(had=Spread(0, 0)) if isinstance(fact, TooWide) and fact.never else fact
+        return fact._replace(had=NOTHING)
+    return fact._replace(had=NOTHING) if isinstance(fact, TooWide) and fact.never else fact
 
 
 def _is_plain(resource: str, nano: int, beside: Iterable[int]) -> bool:

@@ -102,9 +102,8 @@ def _whole_cores(cores: Cores, refusal: Refusal) -> Fact:
     """Tell that `full-pcpus-only` refused."""
     table, around = refusal.matrix, refusal.around
     # Where the table tells what the whole pod asks for, the number is that of one container.
-    whole = table if table is not None and table.container is None else None
-    other = whole is not None and [row.requested for row in whole.rows[:1]] != [cores.requested]
-    by = refusal.container if other else None
+    rows = table.rows[:1] if table is not None else ()
+    by = refusal.container if any(row.requested != cores.requested for row in rows) else None
     if cores.requested % cores.threads:
         return OddCores(cores.requested, cores.threads, by, cores.others)
     if around.when == "ever":

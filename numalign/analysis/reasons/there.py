@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import Names, Spread, own, what
+from numalign.analysis.reasons.asked import NOTHING, Names, own, what
 from numalign.analysis.reasons.change_facts import EnoughBut, Goes, HasThere, HasToStay, Lack, Reasonable
 from numalign.model.resources import is_bytes
 
@@ -85,7 +85,7 @@ def _lack(row: Row, places: Sequence[int], table: Matrix, found: Refusal) -> Lac
     ever, hold = any(cell.total for cell in cells), None if some else own(row, around)
     asked, had = what(row, table, around)
     if hold is None:  # that is told beside what there is
-        asked, had = asked._replace(parts=()), Spread(0, 0)
+        asked, had = asked._replace(parts=()), NOTHING
     return Lack(asked, had, some=some, ever=ever, own=hold)
 
 
@@ -106,4 +106,4 @@ def _leavers(resource: str, found: Refusal) -> Names:
     """Name the init containers that leave some of a resource; those of what is in the way may be others."""
     every = found.around.handed
     those = [one.containers for one in every if one.resource == resource] or list({one.containers for one in every})
-    return those[0] if len(those) == 1 else ()
+    return those.pop() if len(those) == 1 else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numalign.analysis.reasons.asked import Asked, Left, Names, Spread, Too, When
+from numalign.analysis.reasons.asked import NOTHING, Asked, Left, Names, Spread, Too, When
 from numalign.values import NamedTuple
 
 
@@ -20,7 +20,7 @@ class FitsOn(NamedTuple):
     @property
     def shown(self) -> object:
         """Give what is told of it."""
-        return self._replace(had=Spread(0, 0))
+        return self.asked, self.width, self.most, self.sockets
 
 
 class FitsToo(NamedTuple):
@@ -98,7 +98,7 @@ class TooWide(NamedTuple):
         single = self.policy == "single-numa-node"
         timeless = self.never or (single and self.width > 1) or (self.after and (self.short or self.must or single))
         had = None if self.never else self.had.shown
-        return (had, *self._replace(had=Spread(0, 0), when="now" if timeless else self.when))
+        return (had, *self._replace(had=NOTHING, when="now" if timeless else self.when))
 
 
 class Could(NamedTuple):
@@ -113,7 +113,7 @@ class Could(NamedTuple):
     @property
     def shown(self) -> object:
         """Give what is told of it."""
-        return (self.had.shown, *self._replace(had=Spread(0, 0)))
+        return self.asked, self.had.shown, self.nodes, self.must
 
 
 class NeverMeet(NamedTuple):
