@@ -227,10 +227,11 @@ def _raised(part: Part, rows: Sequence[Row]) -> list[Reasonable]:
         if nano > asked and asked % NANO and is_memory(name):
             return [OddBytes(asked)]
     grown = [key[1] for key, nano in part.change.amounts.items() if nano > part.change.asked[key]]
-    if not any(row.resource in grown for row in rows) or (part.otherwise and part.otherwise.around.cores):
+    raised = next((row for row in rows if row.resource in grown), None)
+    if raised is None or (part.otherwise and part.otherwise.around.cores):
         return []
-    name, widest = grown[0], max(row.width for row in rows)
-    most = max((cell.total for row in rows if row.resource == name for cell in row.cells), default=0)
+    name, widest = raised.resource, max(row.width for row in rows)
+    most = max(cell.total for cell in raised.cells)
     like = tuple([row.resource for row in rows if row.width == widest and row.resource != name])
     above = max(nano for key, nano in part.change.amounts.items() if key[1] == name) // NANO - part.change.cores
     return [AsWide(like, widest, name, most, above if name == CPU and above > most else 0)]

@@ -1,4 +1,4 @@
-"""Two facts tell the same where all is the same that their sentences say, and else not; whatever they hold beside it."""
+"""Two facts tell the same where all is the same that their sentences say, whatever they hold beside it."""
 
 from __future__ import annotations
 
