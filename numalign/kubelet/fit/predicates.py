@@ -100,7 +100,7 @@ def expression_holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
     if operator not in ("Gt", "Lt") or key not in labels or len(values) != 1:
         return False
     try:
-        have, bound = map(parse_int, (labels[key], *map(str, values)))
+        have, bound = parse_int(labels[key]), parse_int(str(values[0]))
     except ConversionError:
         return False
     return have > bound if operator == "Gt" else have < bound

@@ -40,7 +40,7 @@ class Table(NamedTuple):
     free: Bytes
 
 
-NOTHING: Final = Table(*[0] * 5)
+NOTHING: Final = Table(0, 0, 0, 0, 0)
 
 
 class NodeRecord(NamedTuple):

@@ -97,7 +97,7 @@ def _ands(lists: Sequence[HintList], full: NUMAMask) -> set[NUMAMask]:
     nodes = full.bit_count()
     masks = {full}
     for index, offer in enumerate(offers):
-        if len(masks) * len(offer) > len(lists) * nodes << nodes:
+        if len(masks) * len(offer) > (len(lists) * nodes) << nodes:
             return ands_by_counting([masks, *offers[index:]], full)
         masks = {mask & other for mask in masks for other in offer}
     return masks
