@@ -89,7 +89,6 @@ def unreadable_amounts(outcome: Outcome) -> tuple[Unreadable, ...]:
     return tuple(
         Unreadable(container.name, name, quantity.nano)
         for container in outcome.pod.containers
-        if container.name in odd
         for name, quantity in container.requests.items()
         if is_memory(name) and quantity.int64 is None
     )

@@ -50,7 +50,7 @@ def request_not_limit(subject: Subject) -> Iterator[Finding]:
         for name in ("cpu", "memory"):
             request = part.container.requests.get(name)
             limit = part.container.limits.get(name)
-            if request is not None and limit is not None and limit.nano > 0 and request.nano != limit.nano:
+            if request is not None and limit is not None and request.nano != limit.nano:
                 both = f"{canonical(request)} and limit {canonical(limit)} differ"
                 leave_out = f"remove requests.{name}"
                 knob = _knob(part, name, canonical(limit))

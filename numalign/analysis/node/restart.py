@@ -11,12 +11,9 @@ from typing import Literal
 
 from numalign.kubelet import node as twin
 from numalign.kubelet.admission import Outcome, Session
-from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.fit.check import exceeded
 from numalign.kubelet.memory.state import STATIC
-from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.start.restart import readmit, running_of
-from numalign.model.machine import NUMANode
 from numalign.model.pod import Pod
 from numalign.values import NamedTuple
 
@@ -72,8 +69,6 @@ def restart_of(up: Session, coming: Sequence[Pod] = (), order: Order = "known") 
         memory_may_move=up.node.memory.policy == STATIC,
         devices=tuple([pod.full_name for pod in up.pods if pod.uid in up.state.device.holdings]),
     )
-    if len(pods) == len(up.pods) and all(_stays(up.node, up.state, demand) for demand in up.state.pods.values()):
-        return found
     trial = _Trial(up, pods, unsure=order != "known")
     rejected = tuple(trial.rejections())
     return found._replace(rejected=rejected, first=tuple(trial.to_move({one.uid for one in rejected})))
@@ -130,30 +125,3 @@ class _Trial:
     ) -> Mapping[str, Outcome]:
         come = readmit(up, pods, registered=registered, running=self._running)
         return {one.pod.uid: one for one in come if not one.admit}
-
-
-def _stays(node: Node, state: NodeState, pod: PodDemand) -> bool:
-    """Tell whether a pod is certain to be admitted again: its containers hold what they request, on one NUMA node."""
-    containers = pod.containers
-    plain = not pod.as_a_whole and all(one.kind == "app" for one in containers)
-    if not plain or node.cpu.options.full_pcpus_only:
-        return False
-    return any(all(_holds(node, state, pod, one, numa) for one in containers) for numa in node.machine.numa_nodes)
-
-
-def _holds(node: Node, state: NodeState, pod: PodDemand, container: ContainerDemand, numa: NUMANode) -> bool:
-    """Tell whether a container holds all that it requests on one NUMA node."""
-    cpus = state.cpu.assigned(pod.uid, container.name) or 0
-    if cpus & ~numa.cpus or (node.cpu.static and cpus.bit_count() != container.cpus):
-        return False
-    blocks = state.memory.blocks(pod.uid, container.name) or ()
-    if any(block.mask != 1 << numa.id for block in blocks):
-        return False
-    if node.memory.policy == STATIC and tuple((one.type, one.size) for one in blocks) != (container.memory or ()):
-        return False
-    held = state.device.holdings.get(pod.uid, {}).get(container.name, {})
-    for name, amount in container.devices:
-        resource, members = node.device.resources.get(name), held.get(name, 0)
-        if resource and (members.bit_count() != amount or members & ~resource.on_node[numa.id]):
-            return False
-    return True

@@ -38,8 +38,10 @@ NO_AMOUNTS = ("node", "nodes", "width", "sockets", "threads", "chosen", "counted
 
 def units_of(amounts: Iterable[int]) -> tuple[int, int]:
     """Return the largest unit of amounts of bytes, and that in which they can be told exactly; 0: in none."""
-    sizes = [one // NANO for one in amounts if one] or [0]
-    unit = 1 << max(max(sizes).bit_length() - 1, 0) // 10 * 10
+    sizes = [one // NANO for one in amounts if one]
+    if not any(sizes):
+        return 1, 1
+    unit = 1 << (max(sizes).bit_length() - 1) // 10 * 10
     smaller = max(unit >> 10, 1)
     whole = all(not size % smaller for size in sizes) and max(sizes) < smaller * MANY_UNITS
     tenths = min(sizes) >= unit and all(not size * 10 % unit for size in sizes)

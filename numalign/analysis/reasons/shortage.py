@@ -87,7 +87,7 @@ def too_little(row: Row, table: Matrix, refusal: Refusal, *, brief: bool = False
     if brief and loose is not None and had.total >= row.requested and no_others_count(row, loose, refusal):
         yield Placed(asked, besides, loose.placed, sum(count for *_, count in loose.places), policy)
     elif not had.total:
-        most = max(row.requested, dict(around.need).get(row.resource, 0))
+        most = max(row.requested, dict(around.need).get(row.resource, row.requested))
         yield NoneThere(asked, most * is_hugepages(row.resource))
     elif around.when == "ever":
         if had.total < row.requested:  # else what the containers ask for together is told by itself

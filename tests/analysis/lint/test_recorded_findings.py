@@ -51,6 +51,7 @@ ASKED: list[dict[str, Any]] = [
     *({"limits": {"cpu": "2", "hugepages-2Mi": "64Mi", **more}} for more in ({}, {"memory": "1Gi"}, {"memory": "0"})),
     {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2048Ki": "4Mi", "hugepages-1Gi": "1Gi", "hugepages-x": "1"}},
     {"limits": {"cpu": "2", "memory": "1Gi"}, "claims": [{"name": "a"}]},
+    {"limits": {"memory": "1Gi", "nvidia.com/gpu": "8"}},
 ]
 MORE: list[dict[str, Any]] = [
     {"resources": {"limits": {"cpu": "4"}}},
