@@ -221,7 +221,7 @@ def admit_in_order(session: Session, pods: Iterable[Pod], *, started: bool = Fal
     for pod in pods:
         outcome = admit(session, pod)
         session = outcome.then
-        if started and outcome.admit:
+        if started:
             session = session._replace(state=twin.start_containers(session.node, session.state, pod.uid).state)
         yield outcome
         if outcome.stage in FATAL:

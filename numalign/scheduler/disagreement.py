@@ -57,7 +57,7 @@ class KnownCause(NamedTuple):
 
 def published_now(case: Case) -> NodeResourceTopology:
     """Write the object that the node would publish now."""
-    return export(case.session, case.node.name, ExportOptions(fingerprint=False))
+    return export(case.session, case.node.name, ExportOptions())
 
 
 def admits_with(case: Case, **settings: object) -> bool:

@@ -54,17 +54,17 @@ def _container(
     zones: Sequence[NUMAZone], container: ContainerRequest, *, guaranteed: bool, lenient: bool
 ) -> Verdict | None:
     """Test one container (S-3 to S-10): the sets of zones that suit its resources intersect (S-4). None: it passes."""
-    left = -1
+    left = {zone.id for zone in zones}
     for name, amount in container.items:
         ignored = is_memory(name)
         if not amount or (lenient and ignored):  # S-8
             continue
         free = ignored or (name == CPU and not guaranteed)  # S-6, S-7
-        suits = 0
-        for zone in zones:
-            if name in zone.available and (free or zone.available[name] >= amount):  # S-5, S-9
-                suits |= 1 << zone.id
-        left &= suits
+        left &= {
+            zone.id
+            for zone in zones
+            if name in zone.available and (free or zone.available[name] >= amount)  # S-5, S-9
+        }
         if not left:
             best, zone_id = best_zone(zones, name)
             message = f"Can't align container: {container.name}"

@@ -59,9 +59,8 @@ def _in_all(zones: Sequence[Amounts], names: Iterable[str]) -> dict[str, int]:
     """Add up what is free; a zone that lacks some has none."""
     total = dict.fromkeys(names, 0)
     for zone in zones:
-        for name in total:
-            free = zone.get(name, 0)
-            if free > 0:
+        for name, free in zone.items():
+            if name in total and free > 0:
                 total[name] += free
     return total
 

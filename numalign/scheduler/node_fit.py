@@ -67,7 +67,7 @@ def score(totals: NodeTotals, pod: NodeLoad, strategy: NodeStrategy = "LeastAllo
     points = 0
     for name in SCORED:
         capacity = totals.allocatable.get(name)
-        used = totals.used.get(name, 0) + totals.beyond.get(name, 0) + asked.get(name, 0) + beyond.get(name, 0)
+        used = sum([each.get(name, 0) for each in (totals.used, totals.beyond, asked, beyond)])
         if capacity and capacity >= used:
             points += (capacity - used if strategy == "LeastAllocated" else used) * MAX_SCORE // capacity
     return points // len(SCORED)

@@ -134,6 +134,7 @@ def test_of_a_pod_with_resources_of_its_own_nothing_is_known_ahead() -> None:
     session = open_session(TWO_CPUS._replace(kubelet=kubelet((1, 36))))
     assert forecast(session, own) is None
     assert forecaster(session, own)(own) is None
+    assert admits(session, own)
     assert forecast(session, asking("p", "1")) is True
     assert forecast(session, asking("p", "3")) is False
     assert forecast(session._replace(view=None), asking("p", "3")) is True

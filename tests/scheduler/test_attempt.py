@@ -63,10 +63,14 @@ def test_a_scheduler_that_knows_of_zones_avoids_the_split_machine() -> None:
     assert chosen == {"unaware": 0, "kep": 1, "nrt": 1, "kai": 1}
 
 
+SEEDS = (7, 7 + (1 << 64), 7 + (1 << 63))
+"""Of a seed 64 bits count."""
+
+
 def test_random_ties_are_the_seeds() -> None:
     names = tuple("abcdefgh")
-    picks = [choice.pick(names, "random", 7, number) for number in range(40)]
-    assert picks == [choice.pick(names, "random", 7, number) for number in range(40)]
+    picks, again, other = ([choice.pick(names, "random", seed, number) for number in range(40)] for seed in SEEDS)
+    assert picks == again != other
     assert len(set(picks)) > 4
     assert choice.pick(names) == "a"
     assert choice.pick(()) is None
@@ -76,6 +80,16 @@ def test_fit_names_every_shortage() -> None:
     found = tried(SchedulerConfig("unaware"), [node("n", used="4")], asking(6, "20Gi"))
     assert found.judgements[0].verdict.message == "Insufficient cpu, Insufficient memory"
     assert (found.chosen, found.feasible, found.best, found.next_start) == (None, (), (), 0)
+
+
+def test_all_of_a_machine_may_be_asked_for() -> None:
+    """Its last CPU, its last byte and its last pod; an amount of 0 fits where others have too much already."""
+    totals = NodeTotals(amounts({"cpu": "8", "memory": "16Gi", "pods": "2"}), amounts({"cpu": "2"}), 1)
+    asked = asking(6, "16Gi").load
+    assert node_fit.check_totals(totals, asked).passed
+    assert [node_fit.score(totals, asked, how) for how in ("LeastAllocated", "MostAllocated")] == [0, 100]
+    assert totals.with_pod(asked).pods == 2
+    assert node_fit.check_totals(totals._replace(used=amounts({"cpu": "9"})), asking(0).load).passed
 
 
 def test_a_full_machine_takes_no_more_pods() -> None:

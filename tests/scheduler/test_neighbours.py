@@ -130,7 +130,7 @@ def test_a_term_is_about_its_own_namespace_or_those_it_names(more: dict[str, Any
 
 def test_a_term_may_take_values_from_its_owner() -> None:
     for field, meant in (("matchLabelKeys", ANTI_AFFINITY), ("mismatchLabelKeys", None)):
-        term_ = {"topologyKey": ZONE, "labelSelector": {}, field: ["app"]}
+        term_ = {"topologyKey": ZONE, "labelSelector": {}, field: ["app", "one that it has not"]}
         wanted = pod(app="web", **affinity("podAntiAffinity", term_))
         assert answers(wanted, node("a", pod("q", "web"), zone="x")) == [meant]
 

@@ -79,12 +79,14 @@ def machine(dice: Dice) -> tuple[NUMAZone, ...]:
     return tuple(zones)
 
 
-@given(rolled(machine, 130), st.integers(0, 12), st.integers(0, 12))
+@given(rolled(machine, 130), st.integers(0, 12), st.integers(0, 12), st.booleans())
 @draws(160)
-def test_the_smallest_set_is_that_of_plain_enumeration(zones: tuple[NUMAZone, ...], cpu: int, gpu: int) -> None:
-    items = (("cpu", cpu), ("gpu", gpu))
-    found = least_numa_nodes.smallest_set(zones, items, guaranteed=True)
-    assert (found and (found.positions, found.optimal)) == plain(zones, items)
+def test_the_smallest_set_is_that_of_plain_enumeration(
+    zones: tuple[NUMAZone, ...], cpu: int, gpu: int, guaranteed: bool
+) -> None:
+    """Only Guaranteed pods need their CPUs in a zone."""
+    found = least_numa_nodes.smallest_set(zones, (("cpu", cpu), ("gpu", gpu)), guaranteed=guaranteed)
+    assert (found and (found.positions, found.optimal)) == plain(zones, (("cpu", cpu * guaranteed), ("gpu", gpu)))
 
 
 def plain(zones: tuple[NUMAZone, ...], items: tuple[tuple[str, int], ...]) -> tuple[tuple[int, ...], bool] | None:

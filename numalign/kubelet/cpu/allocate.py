@@ -50,8 +50,7 @@ def allocate_until_1_36(
     manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> CPUState:
     """Do the same, but check whole cores before the look at an existing assignment. Errors as in `allocate`."""
-    checks = manager.options.full_pcpus_only and container.cpus and manager.static
-    if checks and state.assigned(pod.uid, container.name) is not None:
+    if manager.options.full_pcpus_only and state.assigned(pod.uid, container.name) is not None:
         check_full_cores(manager, state, container.cpus)
     return allocate(manager, state, pod, container, hint)
 

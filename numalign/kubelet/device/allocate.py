@@ -226,7 +226,7 @@ def best_sets(links: Links, pool: DeviceSet, must_include: DeviceSet, size: int)
 def _grow(links: Links, free: list[int], members: DeviceSet, missing: int) -> int:
     """Add the device with the most links to the set, again and again; of equal ones the first."""
     left = list(free)
-    if not members and missing > 1:
+    if not members:
         pairs = [(-count, pair) for pair, count in links.items() if not pair & ~sum(free)]
         members = min(pairs)[1] if pairs else 0
         missing -= members.bit_count()

@@ -7,6 +7,7 @@ them, and says which checks it could not make for want of knowledge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import of_node
@@ -63,6 +64,9 @@ class FitResult(NamedTuple):
     """What was not judged, or passed over, and why."""
 
 
+NOTHING: Final[Mapping[str, int]] = {}
+
+
 def view(config: KubeletConfig, machine: Machine, reservation: Reservation) -> NodeView:
     """Make the node object of a machine of which so much is kept back (6)."""
     unjudged = machine.storage is None and config.local_storage_capacity_isolation
@@ -80,7 +84,7 @@ def check_node_fit(
     others: ActivePods,
     node: NodeView,
     *,
-    allocated: Mapping[str, int] | None = None,
+    allocated: Mapping[str, int] = NOTHING,
     holds_devices: bool = False,
 ) -> FitResult:
     """Decide whether a pod fits beside others.
@@ -97,7 +101,7 @@ def check_node_fit(
         return FitResult(False, *system, failures=(system,))
     have = _have(node)
     if holds_devices:  # 3.2
-        for resource, number in (allocated or {}).items():
+        for resource, number in allocated.items():
             have[resource] = max(have.get(resource, 0), number)
     requested, notes = _requested(pod, have, node)
     shortages = _shortages(requested, others, have)
@@ -236,8 +240,8 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
         nano[resource] = nano.get(resource, 0) + quantity.nano
     notes = [
         f"{resource}: not judged, the machine does not say how much there is"
-        for resource in sorted(node.unjudged & nano.keys())
-        if nano.pop(resource) > 0
+        for resource in list(nano)
+        if resource in node.unjudged and nano.pop(resource) > 0
     ]
     counted = in_order(name for name in nano if name in NATIVE or is_countable(name))
     return {resource: whole(resource, nano[resource]) for resource in counted}, notes

@@ -23,13 +23,12 @@ def _all_cpus(case: Case) -> bool:
     """XK-1: the width from all CPUs."""
     if case.kai is None or case.nrt is None:
         return False
-    capacity = {zone.name: zone.resources[CPU].capacity for zone in case.nrt.zones if CPU in zone.resources}
-
-    def widened(name: str, allocatable: Amounts) -> Amounts:
-        more = capacity.get(name)
-        return {**allocatable, CPU: more} if more is not None and CPU in allocatable else allocatable
-
-    zones = [zone._replace(allocatable=widened(zone.name, zone.allocatable)) for zone in case.kai.zones]
+    whole: dict[str, Amounts] = {
+        zone.name: {CPU: one.capacity}
+        for zone in case.nrt.zones
+        if (one := zone.resources.get(CPU)) is not None and one.capacity is not None
+    }
+    zones = [zone._replace(allocatable={**zone.allocatable, **whole.get(zone.name, {})}) for zone in case.kai.zones]
     return _agrees(case, case.kai._replace(zones=tuple(zones)))
 
 

@@ -23,6 +23,7 @@ from numalign.kubelet.topology.hints import (
 )
 from numalign.kubelet.topology.merge import best_set as lowest
 from numalign.kubelet.topology.merge import families as search
+from numalign.kubelet.topology.merge.and_of_sets import and_of_sets
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import explicit, merge
@@ -55,6 +56,13 @@ def tight(dice: Dice) -> tuple[NUMAInfo, list[Hints]]:
 def set_and_width(dice: Dice) -> tuple[int, MaskSet, int]:
     nodes = size(dice)
     return nodes, mask_set(dice, nodes), dice.between(1, nodes)
+
+
+def sets_to_and(dice: Dice) -> tuple[int, list[MaskSet]]:
+    """Sets of which each has the mask of all its nodes."""
+    nodes = size(dice)
+    made = dice.several(lambda each: mask_set(each, nodes), 1, 4)
+    return nodes, [one if one.has(one.nodes) else MaskSet(one.nodes, ()) for one in made]
 
 
 def size_and_demand(dice: Dice) -> tuple[int, AtLeast]:
@@ -106,6 +114,19 @@ class TestFamiliesAgainstTheirHints:
         members = [mask for mask in range(1, 1 << nodes) if made.has(mask) and mask.bit_count() == width]
 
         assert min(members, default=None) == best_member((made,), width)
+
+    @draws(300)
+    @given(rolled(sets_to_and))
+    def test_the_smallest_and_of_a_member_of_each_set(self, case: tuple[int, list[MaskSet]]) -> None:
+        nodes, sets = case
+        found, common = {(1 << nodes) - 1}, (1 << nodes) - 1
+        for one in sets:
+            found = {mask & member for mask in found for member in range(1 << nodes) if one.has(member)}
+            common &= one.nodes
+        order = [node for node in range(nodes) if common >> node & 1]
+        for width in range(1, len(order) + 1):
+            smallest = min((mask for mask in found if mask.bit_count() == width), default=None)
+            assert lowest.lowest(order, width, and_of_sets(sets, order)) == smallest
 
     @given(rolled(lambda dice: family(dice, size(dice))))
     def test_the_narrowest_width(self, made: Hints) -> None:

@@ -61,8 +61,9 @@ class AndOfSets(NamedTuple):
             if not self.plain:
                 mask_set = self.sets[position]
                 for way in state:
-                    if mask_set.has(way[position] & ~bit):
-                        ways.add((*way[:position], way[position] & ~bit, *way[position + 1 :]))
+                    left_over = way[position] & ~bit
+                    if mask_set.has(left_over):
+                        ways.add(tuple([left_over if at == position else one for at, one in enumerate(way)]))
                 continue
             if not any(costs):
                 return state
@@ -79,8 +80,6 @@ class AndOfSets(NamedTuple):
     def hopeful(self, index: int, wanted: int, state: Ways) -> bool:
         """Tell whether the sets may leave out all but `wanted` of the first `index` nodes."""
         out = index - wanted
-        if out <= 0:
-            return out == 0
         if not self.plain:
             return True
         for way in state:

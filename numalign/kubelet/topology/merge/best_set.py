@@ -153,7 +153,7 @@ class _Closest(Generic[State]):
 
         `cost[j]` is what node j would add with the nodes taken so far.
         """
-        if budget <= 0 or not self._limits.hopeful(index, wanted, state):
+        if not self._limits.hopeful(index, wanted, state):
             return None
         if index == 0:
             return 0, 0
@@ -216,7 +216,7 @@ def _grown(order: Sequence[int], width: int, pairs: Sequence[Sequence[int]]) -> 
     """Yield the masks that grow from each node by adding the nearest one: good ones, early."""
     for seed in range(len(order)):
         mask = 1 << order[seed]
-        cost = {j: pairs[seed][j] + pairs[j][j] // 2 for j in range(len(order)) if j != seed}
+        cost = {j: pairs[seed][j] for j in range(len(order)) if j != seed}
         for _ in range(width - 1):
             nearest = min(cost, key=lambda j: (cost[j], j))
             del cost[nearest]

@@ -172,7 +172,7 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
         for mask_set in sets:
             common &= mask_set.nodes
         size = common.bit_count()
-        if not size or (best is not None and best[0] < _size_key(size if size < target else target, target)):
+        if not size:
             continue
         # A is upward closed inside `common`: all sizes from its smallest on occur, so try the target and then wider.
         for width in range(min(target, size), size + 1):
@@ -182,7 +182,6 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
             if mask is not None:
                 key = (_size_key(width, target), numa.distance(mask), mask)
                 best = key if best is None else min(best, key)
-                break
     return numa.full if best is None else best[2]
 
 
