@@ -27,9 +27,9 @@ class Judgement(NamedTuple):
     """What a scheduler thinks of a pod on a node."""
 
     verdict: Verdict
-    fits: bool
-    """Whether the node passes as a bag; its NUMA nodes are only asked then."""
     score: float | Fraction = 0
+    fits: bool = True
+    """Whether the node passes as a bag; its NUMA nodes are only asked then."""
     marks: bool = False
     """Whether the filter failed for the sake of NUMA nodes, on data that are trusted (T-8)."""
 
@@ -43,10 +43,10 @@ def judge_bag(scheduler: Scheduler, config: SchedulerConfig, node: ClusterNode, 
     """Filter and score a node by its name, labels and taints, and as one bag of resources; a failure is the answer."""
     verdict = node_filters.check_node(node, pod.pod, pod.load) if config.node_fit else PASS
     if not verdict.passed:
-        return Judgement(verdict, False)
+        return Judgement(verdict, fits=False)
     if config.node_score is None or not scheduler.scores_nodes:
-        return Judgement(PASS, True)
-    return Judgement(PASS, True, node_fit.score(node.totals, pod.load, config.node_score))
+        return Judgement(PASS)
+    return Judgement(PASS, node_fit.score(node.totals, pod.load, config.node_score))
 
 
 def judge_zones(
@@ -55,13 +55,13 @@ def judge_zones(
     """Filter and score a node that passes as a bag by its NUMA nodes; a failure is the answer."""
     verdict = scheduler.check(config, seen, total, request)
     if not verdict.passed:
-        return Judgement(verdict, True, 0, seen.fresh)
-    return Judgement(PASS, True, 0 if scheduler.score is None else scheduler.score(config, seen, request))
+        return Judgement(verdict, marks=seen.fresh)
+    return Judgement(PASS, 0 if scheduler.score is None else scheduler.score(config, seen, request))
 
 
 def joined(bag: Judgement, zones: Judgement) -> Judgement:
     """Make one judgement of both, where the first one passes."""
-    return Judgement(PASS, True, bag.score + zones.score) if zones.verdict.passed else zones
+    return Judgement(PASS, bag.score + zones.score) if zones.verdict.passed else zones
 
 
 def judge(scheduler: Scheduler, config: SchedulerConfig, node: KnownNode, pod: PodEntry) -> Judgement:

@@ -121,7 +121,7 @@ class _Desk:
         tried = attempt(
             self.config,
             list(answers),
-            lambda name: Judgement(answers[name].verdict, True, answers[name].points),
+            lambda name: Judgement(answers[name].verdict, answers[name].points),
             start=self._start,
             number=self._attempts,
         )

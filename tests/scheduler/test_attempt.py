@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from numalign.model.quantity import NANO
 from numalign.scheduler import choice, node_fit
-from numalign.scheduler.attempt import Attempt, attempt, judge, with_pod
+from numalign.scheduler.attempt import Attempt, Judgement, attempt, judge, with_pod
 from numalign.scheduler.config import CacheConfig, CacheMode, Kind, SchedulerConfig
 from numalign.scheduler.filter_nrt import NOT_FRESH
 from numalign.scheduler.kai.topology import Around
@@ -18,6 +19,7 @@ from numalign.scheduler.nrt.value import NodeResourceTopology
 from numalign.scheduler.record import QUEUE, Belief, KnownNode, PodEntry, Preemption, entry_of
 from numalign.scheduler.request import node_load
 from numalign.scheduler.schedulers import SCHEDULERS
+from numalign.scheduler.verdict import PASS, Verdict
 from tests.conformance.sched import amounts, request
 from tests.conformance.sched import pod as read
 from tests.scheduler.make import asking, object_of, zone
@@ -90,6 +92,30 @@ def test_all_of_a_machine_may_be_asked_for() -> None:
     assert [node_fit.score(totals, asked, how) for how in ("LeastAllocated", "MostAllocated")] == [0, 100]
     assert totals.with_pod(asked).pods == 2
     assert node_fit.check_totals(totals._replace(used=amounts({"cpu": "9"})), asking(0).load).passed
+
+
+TOO_BIG = Verdict(False, "Insufficient cpu", resource="cpu", requested=9 * NANO, best=8 * NANO)
+NO_ZONE = Verdict(False, "cannot align container", "c", "cpu", 6 * NANO, 4 * NANO, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "found", "cpus", "expected"),
+    [
+        pytest.param("nrt", "LeastAllocated", ALIGNED, 9, Judgement(TOO_BIG, fits=False), id="too big as a bag"),
+        pytest.param(
+            "nrt", "LeastAllocated", SPLIT, 6, Judgement(NO_ZONE, marks=True), id="on no zone, which the filter marks"
+        ),
+        pytest.param("unaware", "LeastAllocated", ALIGNED, 2, Judgement(PASS, 84), id="a bag scores what is left"),
+        pytest.param("nrt", "LeastAllocated", ALIGNED, 2, Judgement(PASS, 168), id="a zone beside that"),
+        pytest.param("nrt", None, ALIGNED, 2, Judgement(PASS, 84), id="a zone alone"),
+        pytest.param("kai", "LeastAllocated", ALIGNED, 2, Judgement(PASS, 100), id="KAI asks zones alone"),
+    ],
+)
+def test_a_judgement_says_whether_it_fits_and_adds_both_scores(
+    kind: Kind, strategy: node_fit.NodeStrategy | None, found: NodeResourceTopology, cpus: int, expected: Judgement
+) -> None:
+    config = SchedulerConfig(kind, node_score=strategy)
+    assert tried(config, [node("n", found, kind=kind)], asking(cpus)).judgements[0] == expected
 
 
 def test_a_full_machine_takes_no_more_pods() -> None:

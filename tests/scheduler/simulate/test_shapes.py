@@ -11,7 +11,7 @@ from numalign.scheduler.verdict import PASS, Verdict
 from tests.scheduler.make import asking
 
 FULL, SPLIT = Verdict(False, "Insufficient cpu"), Verdict(False, "cannot align container")
-JUDGED = (Judgement(FULL, False), Judgement(PASS, True, 3), Judgement(SPLIT, True, 0, True), Judgement(PASS, True, 9))
+JUDGED = (Judgement(FULL, fits=False), Judgement(PASS, 3), Judgement(SPLIT, marks=True), Judgement(PASS, 9))
 
 
 def shape() -> Shape:
@@ -45,7 +45,7 @@ def test_messages_count_for_the_failed_attempts_in_which_they_were_true() -> Non
     """Two attempts fail, then machine 0 has another reason, then a third one fails, which keeps 3 away."""
     made = shape()
     made.failed_attempts = 2
-    made.put(0, Judgement(SPLIT, True))
+    made.put(0, Judgement(SPLIT))
     made.failed_attempts = 3
     made.missed(3, "ports")
     assert made.tally() == {(0, FULL.message): 2, (0, SPLIT.message): 1, (2, SPLIT.message): 3, (3, "ports"): 1}
@@ -54,9 +54,9 @@ def test_messages_count_for_the_failed_attempts_in_which_they_were_true() -> Non
 def test_the_best_machine_is_the_one_with_the_highest_score_now() -> None:
     made = shape()
     assert made.best("first", 0, 0) == 3
-    made.put(3, Judgement(PASS, True, 3))
+    made.put(3, Judgement(PASS, 3))
     assert made.best("first", 0, 0) == 1
     assert {made.best("random", 7, attempt) for attempt in range(20)} == {1, 3}
-    made.put(1, Judgement(FULL, False))
-    made.put(3, Judgement(FULL, False))
+    made.put(1, Judgement(FULL, fits=False))
+    made.put(3, Judgement(FULL, fits=False))
     assert made.best("first", 0, 0) is None
