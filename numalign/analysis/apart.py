@@ -89,15 +89,12 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     elsewhere = [
         name for name, mask in judged.places.items() if mask & ~nodes and _off(outcome, container, name, nodes)
     ]
-    decision = next((one for one in outcome.result.decisions if one.container in (None, container)), None)
-    state = decision.state if decision is not None else outcome.before.state
-    short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes, state))
+    decision = next(one for one in outcome.result.decisions if one.container in (None, container))
+    short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes, decision.state))
     along = tuple(name for name in elsewhere if is_memory(name) and name not in short) * any(map(is_memory, short))
     by_socket = CPU in elsewhere and CPU not in short and node.cpu.options.align_by_socket
     first = tuple(one for one in _first(outcome, container, judged, nodes) if one.resource not in short)
-    wider = decision is not None and nodes.bit_count() > judged.least
-    why = _why(outcome, decision, judged.least, nodes) if decision is not None and wider else Chosen()
-    unused = tuple(_unused(outcome, decision, judged)) if decision is not None and decision.container else ()
+    why = _why(outcome, decision, judged.least, nodes) if nodes.bit_count() > judged.least else Chosen()
     never = tuple(name for name in short if not _ever(outcome, container, name, nodes))
     return Apart(
         policy=node.policy,
@@ -109,7 +106,7 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
         along=along,
         first=first,
         why=why,
-        unused=unused,
+        unused=tuple(_unused(outcome, decision, judged)),
     )
 
 
@@ -155,10 +152,8 @@ def _left(outcome: Outcome, container: str, name: str, nodes: int, state: NodeSt
         return (resource.on(nodes) & (mine | free)).bit_count() >= asked
     if is_memory(name):
         return sum(available(node, state, name, numa)[0] for numa in ids(nodes)) >= asked
-    had = 0
-    if name == CPU:
-        had = ((after.cpu.assigned(outcome.demand.uid, container) or 0) & cpus_of_nodes(node, nodes)).bit_count()
-    return had + sum(available(node, after, name, numa)[0] for numa in ids(nodes)) >= asked
+    mine = after.cpu.assignments[outcome.demand.uid][container] & cpus_of_nodes(node, nodes)
+    return mine.bit_count() + sum(available(node, after, name, numa)[0] for numa in ids(nodes)) >= asked
 
 
 def _ever(outcome: Outcome, container: str, name: str, nodes: int) -> bool:
@@ -192,9 +187,6 @@ def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chose
     all_of_it = [mask for mask in few if all(mask in masks for masks in having.values())]
     scarce = [row for row in refused if not having[row.resource]]
     bound = [row for row in refused if row not in scarce]
-    never_met = not refused and not any(all(offers(one, mask) for one in hints.values()) for mask in few)
-    if never_met:
-        bound = [row for row in rows if all_of_it and not any(offers(hints[row.resource], one) for one in all_of_it)]
     left = {one.resource: one for one in handed_on(outcome.before.node, decision.state, outcome.demand) if one.nodes}
     tied = [left[row.resource] for row in bound if row.resource in left and not left[row.resource].nodes & ~chosen]
     rest = [row for row in bound if row.resource not in left]
@@ -203,7 +195,7 @@ def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chose
     held = [row for row in rest if row.resource in memory and all(blocked[row.resource])]
     # Memory resources have their hints together: one of them may be refused only for where another one is.
     together = [_held_apart(decision.state, mask) for mask in all_of_it]
-    clash = (len(held) < len(rest) or (never_met and not bound)) and all(together)
+    clash = len(held) < len(rest) and all(together)
     sets = [one for row in held for one in blocked[row.resource]] or together * clash
     return Chosen(
         tied=tuple(Tied(one.resource, one.nodes, one.containers) for one in tied),
@@ -224,7 +216,7 @@ def _held_apart(state: NodeState, mask: int) -> set[int]:
 def _fewest(sets: Sequence[set[int]]) -> Iterator[int]:
     """Choose few groups of which there is one in each set."""
     while sets:
-        most = max(sorted(set[int]().union(*sets)), key=lambda group: sum(group in one for one in sets))
+        most = min(set[int]().union(*sets), key=lambda group: (-sum(group in one for one in sets), group))
         yield most
         sets = [one for one in sets if most not in one]
 

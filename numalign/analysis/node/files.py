@@ -66,7 +66,7 @@ def _state_file(
     except CheckpointError as error:
         yield _stopping("state-file-unreadable", path, f"unreadable ({error}): the kubelet would not start")
         return
-    if release < SINCE_DATA and not found.pod_entries and _has_pods(text, inspect):
+    if not found.pod_entries and _has_pods(text, inspect):
         # A file of 1.37 whose pods as a whole an older kubelet does not see.
         message = "was written by 1.37: this kubelet reads its older fields, and forgets what pods hold as a whole"
         yield _stopping("pod-entries-dropped", path, message, "warning")

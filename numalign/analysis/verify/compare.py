@@ -178,9 +178,10 @@ def _memory(plan: Plan, group: Group, remote: Mapping[int, int] | None, wanted: 
     if plan.nodes is not None and plan.holding.memory and mems is not None and mems != plan.nodes:
         text = f"memory from {_nodes(mems)} allowed, {_nodes(plan.nodes)} planned"
         yield Deviation("mems-differ", True, f"{group.path}/cpuset.mems", text)
-    total, elsewhere = sum((pages(group) or {}).values()), sum((remote or {}).values())
+    away = remote or {}
+    total, elsewhere = sum((pages(group) or {}).values()), sum(away.values())
     if elsewhere > REMOTE_BYTES and elsewhere > REMOTE_SHARE * total:
-        where = ", ".join(f"{size >> 20}Mi on NUMA {node}" for node, size in sorted((remote or {}).items()))
+        where = ", ".join(f"{size >> 20}Mi on NUMA {node}" for node, size in sorted(away.items()))
         text = f"{elsewhere * 100 // total} % of its memory is not on {_nodes(wanted)}: {where}"
         yield Deviation("memory-remote", plan.nodes is not None, f"{group.path}/memory.numa_stat", text)
 

@@ -1,4 +1,4 @@
-"""What lint finds in pods of many kinds, with and without a machine: codes, places, effects and amounts, no words.
+"""What lint finds in pods of many kinds, with and without a machine: codes, places, effects, amounts and first words.
 
 `recorded_findings.jsonl.gz` has the answers. `NUMALIGN_UPDATE_GOLDEN=1` makes it anew; read what changed before you
 commit it.
@@ -104,10 +104,15 @@ def answer(row: Row) -> Any:
     pod = read_pod({"metadata": {"name": "p", "uid": "u", "annotations": row["marks"]}, "spec": row["spec"]})
     found = lint(pod, None if row["on"] is None else node(row["on"]))
     told = [
-        [one.code, one.effect, one.container, one.path, re.findall(r"\d[\d.]*\w*", f"{one.message} {one.advice}")]
+        [one.code, one.effect, one.container, one.path, *map(_told, (one.message, one.advice))]
         for one in found.findings
     ]
     return json.loads(json.dumps([found.judged, told, found.ignored]))
+
+
+def _told(text: str) -> list[str]:
+    """Give the first word of a text, and its numbers with their units."""
+    return [text.partition(" ")[0], *re.findall(r"\d[\d.]*\w*(?: [A-Z]\w+)?", text)]
 
 
 def test_findings_are_as_they_were() -> None:

@@ -139,6 +139,7 @@ DEVICES = [
         [("device-not-registered", f"{GPU} 7 of U is not registered: unhealthy, or its device plugin has stopped")],
     ),
     ("a file that is none", StateFiles(devices="x"), []),
+    ("a file without pods", StateFiles(devices=device_file.write(device_file.sealed(DeviceCheckpoint(None, {})))), []),
 ]
 
 
