@@ -208,8 +208,8 @@ def dump(value: Value, shape: Shape) -> str:
         return "<nil>"
     if shape.kind == "map":
         inner: Shape = shape.inner
-        keys = sorted(value) if shape.numbered else sorted(value, key=_byte_order)
-        return f"map[{' '.join(f'{key}:{dump(value[key], inner)}' for key in keys)}]"
+        # Texts are in the order of their bytes, which is that of their characters.
+        return f"map[{' '.join(f'{key}:{dump(value[key], inner)}' for key in sorted(value))}]"
     if shape.kind == "list":
         return f"[{' '.join([dump(one, shape.inner) for one in value])}]"
     if shape.kind == "bytes":
@@ -218,10 +218,6 @@ def dump(value: Value, shape: Shape) -> str:
         fields = " ".join([f"{one.go}:({one.shape.go}){dump(value[one.key], one.shape)}" for one in shape.fields])
         return f"{'<*>' if shape.pointer else ''}{{{fields}}}"
     return str(value)
-
-
-def _byte_order(key: str) -> bytes:
-    return key.encode("utf-8", "surrogatepass")
 
 
 def write(value: Record, shape: Shape) -> str:
@@ -238,9 +234,7 @@ def _plain(value: Value, shape: Shape) -> Value:
     if value is None:
         return None
     if shape.kind == "map":
-        return {
-            str(key): _plain(value[key], shape.inner) for key in sorted(value, key=lambda key: _byte_order(str(key)))
-        }
+        return {str(key): _plain(value[key], shape.inner) for key in sorted(value, key=str)}
     if shape.kind == "list":
         return [_plain(one, shape.inner) for one in value]
     if shape.kind == "bytes":

@@ -82,9 +82,6 @@ def _container(
 
 def best_zone(zones: Sequence[NUMAZone], resource: str) -> tuple[int | None, int | None]:
     """Find the largest free amount of a resource and the lowest zone that has it; (None, None): no zone lists it."""
-    best: tuple[int, int] | None = None
-    for zone in zones:
-        amount = zone.available.get(resource)
-        if amount is not None and (best is None or (amount, -zone.id) > best):
-            best = amount, -zone.id
+    frees = [(amount, -zone.id) for zone in zones if (amount := zone.available.get(resource)) is not None]
+    best = max(frees, default=None)
     return (None, None) if best is None else (best[0], -best[1])

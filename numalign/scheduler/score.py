@@ -50,7 +50,7 @@ def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> 
     """Score a zone by how much of what is free now (C-4) the pod would take, or leave (2.2)."""
     total = all_weights = 0
     for name, amount in items:
-        weight = weights.get(name, 1) if weights else 1
+        weight = weights.get(name, 1)
         if weight < 1:
             weight = 1
         all_weights += weight

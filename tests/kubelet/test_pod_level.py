@@ -44,9 +44,10 @@ def admitted(minor: int, *pods: Pod, gates: Mapping[str, bool] | None = None) ->
 class TestReading:
     """docs/rules/kubelet-versions.md 6.1 and 6.2."""
 
-    def test_a_limit_alone_takes_the_request_of_the_containers(self) -> None:
+    @pytest.mark.parametrize("minor", [36, 37])
+    def test_a_limit_alone_takes_the_request_of_the_containers(self, minor: int) -> None:
         manifest = {"resources": {"limits": {"cpu": "8"}}, "containers": [requesting("1"), requesting("2")]}
-        (outcome,) = admitted(36, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+        (outcome,) = admitted(minor, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
 
         assert outcome.pod.qos == "Burstable"
         assert outcome.pod.level is not None

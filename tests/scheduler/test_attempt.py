@@ -92,6 +92,8 @@ def test_all_of_a_machine_may_be_asked_for() -> None:
     assert [node_fit.score(totals, asked, how) for how in ("LeastAllocated", "MostAllocated")] == [0, 100]
     assert totals.with_pod(asked).pods == 2
     assert node_fit.check_totals(totals._replace(used=amounts({"cpu": "9"})), asking(0).load).passed
+    unknown = totals._replace(allocatable=amounts({"cpu": "8"}), unjudged=frozenset({"memory"}))
+    assert node_fit.check_totals(unknown, asked).passed
 
 
 TOO_BIG = Verdict(False, "Insufficient cpu", resource="cpu", requested=9 * NANO, best=8 * NANO)

@@ -8,7 +8,7 @@ import pytest
 
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod, PodStatus
-from numalign.scheduler.request import effective, exclusive_containers, node_load, read_request
+from numalign.scheduler.request import effective, exclusive_amounts, exclusive_containers, node_load, read_request
 from tests.conformance.sched import amounts
 
 GPU = "v.com/gpu"
@@ -107,3 +107,22 @@ OWN = [
 @pytest.mark.parametrize(("asked", "names"), [row[1:] for row in OWN], ids=[row[0] for row in OWN])
 def test_which_containers_hold_something_of_their_own(asked: Pod, names: tuple[str, ...]) -> None:
     assert exclusive_containers(read_request(asked), frozenset({"cpu", "memory", GPU})) == names
+
+
+ALONE = [
+    ("whole CPUs", True, {"cpu": "2"}, {"cpu"}),
+    ("a part of a CPU", True, {"cpu": "1500m"}, set()),
+    ("memory and huge pages", True, {"memory": "1Gi", "hugepages-2Mi": "2Mi"}, {"memory", "hugepages-2Mi"}),
+    ("none of it", True, {"cpu": "0", "memory": "0"}, set()),
+    ("storage", True, {"ephemeral-storage": "1Gi"}, set()),
+    ("a pod that is not Guaranteed", False, {"cpu": "2", "memory": "1Gi"}, set()),
+    ("a device that zones list", False, {"a.b/c": "1"}, {"a.b/c"}),
+    ("a device that none lists", True, {"a.b/d": "1"}, set()),
+]
+
+
+@pytest.mark.parametrize(("guaranteed", "asked", "held"), [row[1:] for row in ALONE], ids=[row[0] for row in ALONE])
+def test_what_a_container_holds_for_itself(guaranteed: bool, asked: dict[str, str], held: set[str]) -> None:
+    """docs/rules/scheduling.md 3.4."""
+    [one] = read_request(pod({"name": "a", "resources": {"requests": asked, "limits": asked}})).containers
+    assert exclusive_amounts(guaranteed, one, frozenset({"cpu", "memory", "a.b/c"})).keys() == held

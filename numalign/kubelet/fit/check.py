@@ -102,7 +102,7 @@ def check_node_fit(
     have = _have(node)
     if holds_devices:  # 3.2
         for resource, number in allocated.items():
-            have[resource] = max(have.get(resource, 0), number)
+            have[resource] = max(have.get(resource, number), number)
     requested, notes = _requested(pod, have, node)
     shortages = _shortages(requested, others, have)
     refusals = _refusals(pod, others, node, notes)

@@ -170,14 +170,12 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
     nodes = 0
     for mask_set in hints.sets:
         nodes |= mask_set.nodes
-    if required & ~nodes:
-        return None
     if hints.width == 1 and not required & (required - 1):
         for node in (required,) if required else (1 << place for place in ids(nodes)):
             if hints.has(node):
                 return TopologyHint(node, True)
     sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
-    for width in range(max(hints.width, required.bit_count(), 1), nodes.bit_count() + 1):
+    for width in range(max(hints.width, required.bit_count()), nodes.bit_count() + 1):
         masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
         if masks:
             return TopologyHint(min(masks), width == hints.width)

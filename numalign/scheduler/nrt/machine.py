@@ -23,6 +23,7 @@ from numalign.scheduler.nrt.value import (
     NodeResourceTopology,
     Units,
     Zone,
+    ZoneResource,
     attribute,
     manager_config,
     number_of,
@@ -139,9 +140,7 @@ def _units(zone: Zone, name: str) -> Units:
     Raises:
         InputError: more CPUs or devices than any machine has.
     """
-    resource = zone.resources.get(name)
-    if resource is None:
-        return Units(0, 0, 0)
+    resource = zone.resources.get(name, ZoneResource())
     allocatable = resource.allocatable if resource.allocatable is not None else resource.capacity or 0
     capacity = max(resource.capacity or 0, allocatable)
     available = resource.available if resource.available is not None else allocatable

@@ -54,6 +54,13 @@ def test_zones_come_by_their_numbers_in_whatever_order_the_machine_lists_them(li
     assert [zone.name for zone in other.zones if "example.com/gpu" in zone.resources] == ["node-1"]
 
 
+def test_a_numa_node_lists_the_huge_pages_that_it_has() -> None:
+    machine = regular(hugepages={"2Mi": GI})
+    first, second = machine.numa_nodes
+    nrt = export(with_pods(static(machine._replace(numa_nodes=(first, second._replace(hugepages={})))), []), "n")
+    assert ["hugepages-2Mi" in zone.resources for zone in nrt.zones] == [True, False]
+
+
 def test_resources_come_in_one_order() -> None:
     """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in."""
     devices = {f"example.com/{name}": (Device(name, (0, 1)),) for name in ("z", "a", "k")}

@@ -46,6 +46,15 @@ def back(nrt: NodeResourceTopology) -> Session:
     return session._replace(state=occupied(session.node, assumed.used))
 
 
+@pytest.mark.parametrize(("zones", "most"), [(8, None), (9, {"max-allowable-numa-nodes": "9"})])
+def test_a_kubelet_of_many_numa_nodes_was_told_of_them(zones: int, most: dict[str, str] | None) -> None:
+    """Nobody says so, but without it the kubelet would not start."""
+    cpu = {"cpu": ZoneResource(4 * NANO, 4 * NANO, 4 * NANO)}
+    found = machine_of(NodeResourceTopology("n", tuple(Zone(f"node-{number}", "Node", cpu) for number in range(zones))))
+    assert found.config.topology_manager_policy_options == most
+    assert any("max-allowable-numa-nodes=9" in note for note in found.notes) is (zones == 9)
+
+
 WITHOUT = ExportOptions(fingerprint=False)
 
 
