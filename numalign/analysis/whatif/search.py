@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, islice
 
 from numalign.analysis.alignment import aligned, alignments
-from numalign.analysis.culprits import decisions, refused_decision
+from numalign.analysis.culprits import refused_decision
 from numalign.analysis.matrix import Row, matrix
 from numalign.analysis.settings import (
     MEMORY_POLICY,
@@ -50,9 +50,8 @@ Amounts = dict[Key, int]
 def single_requests(tries: Tries) -> Iterator[WayOut]:
     """Ask for other amounts of one resource: more, as it is given out so; less, in the first container that will do."""
     requests, refused = tries.requests, tries.outcome.result.container
-    found = [_more_cpus(tries, *one) for one in _with_room(tries)] if tries.outcome.admit else []
-    more = [one for one in found if one is not None] or filter(None, [_wider(tries)])
-    yield from (_way(requests, each) for each in more)
+    more = [_more_cpus(tries, *one) for one in _with_room(tries)] if tries.outcome.admit else [_wider(tries)]
+    yield from (_way(requests, each) for each in more if each is not None)
     for resource in sorted({name for _, name in requests.asked}):
         keys = _of(requests, resource, refused)[:MAX_CONTAINERS_TRIED]
         for key in keys:
@@ -99,16 +98,17 @@ def _wider(tries: Tries) -> Amounts | None:
     Under `restricted` a pod with eight GPUs on two nodes and a few CPUs is refused for ever: the CPUs would fit one.
     """
     outcome, requests = tries.outcome, tries.requests
-    found = dict(requests.asked)
-    for decision in decisions(outcome) if outcome.admit else filter(None, [refused_decision(outcome)]):
-        table = matrix(outcome.before.node, outcome.demand, decision)
-        widest = max((row.width for row in table.rows), default=0)
-        for row in table.rows:
-            if 0 < row.width < widest and (row.resource == CPU or is_memory(row.resource)):
-                keys = _of(requests, row.resource, decision.container or outcome.result.container)
-                least = _least_of_width(requests.session, row, widest)
-                if keys and least is not None:
-                    found[keys[0]] += (least - row.requested) * NANO
+    decision = refused_decision(outcome)
+    if decision is None:
+        return None
+    found, rows = dict(requests.asked), matrix(outcome.before.node, outcome.demand, decision).rows
+    for row in rows:
+        widest = max(one.width for one in rows)
+        if 0 < row.width < widest and (row.resource == CPU or is_memory(row.resource)):
+            keys = _of(requests, row.resource, decision.container or outcome.result.container)
+            least = _least_of_width(requests.session, row, widest)
+            if keys and least is not None:
+                found[keys[0]] += (least - row.requested) * NANO
     return found if requests.does(found) else None
 
 
@@ -196,7 +196,7 @@ def two_settings(tries: Tries) -> Iterator[WayOut]:
             continue  # with a stricter policy it does, too
         tried = admit(session, outcome.pod)
         if tries.goal.met(tried):
-            found += [rest] if POLICY in flags else []
+            found.append(rest)
             yield WayOut(aligned(tried), flags=flags, tried=tried)
 
 
@@ -223,13 +223,13 @@ def _cuts(requests: Requests, *, thorough: bool = True) -> Iterator[Amounts]:
     if requests.does(wanted):
         yield wanted
         return
-    for share in (False, True) if asked else ():
+    for share in (False, True):
         shares = share and not requests.pinned
         step = {key: SHARE if key[1] == CPU and shares else each for key, each in requests.steps.items()}
         least = {key: _least(requests, key, share=share) for key in asked}
         some = {key: nano or min(step[key], asked[key]) for key, nano in least.items()}
         found: list[Amounts] = []
-        for start in (some, least) if some != least else (least,):
+        for start in (some, least):
             if requests.does(start):
                 found += _shrunk(requests, start, step, thorough=thorough)
                 if any(_keeps_devices(requests, one) for one in found):
@@ -247,7 +247,7 @@ def _shrunk(requests: Requests, least: Amounts, step: Mapping[Key, int], *, thor
 
     backwards = [*least][::-1]
     orders = [sorted(least, key=kind), sorted(backwards, key=kind)]
-    best, kept, begun = least, orders[0], {orders[0][0]}
+    best, kept, begun = least, list[Key](), {orders[0][0]}
     for order in orders:  # it grows
         found = dict(least)
         for key in order:
@@ -261,7 +261,7 @@ def _shrunk(requests: Requests, least: Amounts, step: Mapping[Key, int], *, thor
             first = max(cut, key=lambda key: lost(key, best[key], requests.asked[key]), default=None)
             if first is not None:
                 begun.add(first)
-                orders.append([first, *(key for key in kept if key != first)])
+                orders.append([first, *kept])
 
 
 def _order(requests: Requests, amounts: Amounts) -> tuple[bool, float]:

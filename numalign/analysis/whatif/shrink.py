@@ -33,7 +33,7 @@ def dropped(tries: Tries, change: WayOut) -> WayOut:
     """Leave out of a change of several parts what is not needed; elsewhere nothing is tried once more."""
     for part in parts_of(change) if not (change.machine or change.hardware) else ():
         rest = without_part(change, part)
-        tried = tries.admitted(rest) if parts_of(rest) else None
+        tried = tries.admitted(rest)
         if tried is not None and as_sound(tried, change):
             change = rest._replace(tried=tried, aligned=aligned(tried))
     return change
