@@ -74,9 +74,16 @@ def test_whole_cores_are_written_where_only_they_are_given_out() -> None:
     assert way.amounts == {("app", "cpu"): 2 * NANO}
 
 
-def test_a_helper_keeps_its_share_of_a_cpu() -> None:
-    spec = {"containers": [{"name": name, "resources": {"limits": more}} for name, more in (("app", {GPU: "1"}),)]}
-    spec["containers"].append({"name": "log", "resources": {"requests": {"cpu": "100m"}}})
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param({"requests": {"cpu": "100m"}}, id="it asks for so much"),
+        pytest.param({}, id="it asks for nothing: the least that is written"),
+    ],
+)
+def test_a_helper_has_a_share_of_a_cpu(resources: dict[str, Any]) -> None:
+    spec = {"containers": [{"name": "app", "resources": {"limits": {GPU: "1"}}}]}
+    spec["containers"].append({"name": "log", "resources": resources})
     [way] = pinning(met(read_pod({"metadata": {"name": "p"}, "spec": spec})))
     assert way.amounts["log", "limits.cpu"] == 100 * MILLI
     assert way.amounts["app", "limits.cpu"] == NANO

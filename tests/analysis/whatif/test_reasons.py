@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from numalign.analysis.in_the_way import Amount
+from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.tries import Tries
+from numalign.kubelet.admission import admit
+from numalign.kubelet.setup import Setup
+from numalign.model.quantity import NANO
+from tests.analysis.support import config, machine, pod
 from tests.analysis.whatif.drawn import case
 
 
@@ -37,3 +43,17 @@ def test_a_setting_that_helps_only_as_others_come_first_says_how_the_pod_is_refu
     assert anew.otherwise is not None
     assert ([one.name for one in anew.newcomers], [one.name for one in anew.instead]) == (first, instead)
     assert (anew.otherwise.around.when, [*anew.otherwise.resources]) == ("then", missing)
+
+
+CPUS = ("app", "cpu")
+
+
+@pytest.mark.parametrize("fit_check", [True, False])
+def test_only_where_the_node_as_a_whole_is_looked_at_a_share_of_a_cpu_is_counted_against_it(fit_check: bool) -> None:
+    """One of eight CPUs is left: who has it for its own leaves none to share, half a CPU is there."""
+    past = arrivals((pod("a", 4), pod("b", 3)))
+    situation = Situation(Setup(machine("figure-1"), config("single-numa-node"), "ideal"), fit_check, past)
+    tries = Tries(situation, admit(situation.session(), pod("p", 2)))
+    change = WayOut(amounts={CPUS: NANO // 2}, asked={CPUS: 2 * NANO})
+    [part] = next(reasons(tries, [change._replace(tried=tries.attempt(change))])).parts
+    assert part.whole == (Amount("cpu", NANO // 2, 7 * NANO, 8 * NANO) if fit_check else None)
