@@ -39,7 +39,7 @@ def reasons(tries: Tries, changes: Sequence[WayOut]) -> Iterator[WayOut]:
         fare = anew(outcome.before, session, change.pods, change.kept_out) if session else None
         if fare is not None and alone is not None and leaning:
             fare = with_others_first(fare, outcome.before, alone)
-        better = alone if alone is not change.tried and change.aligned is False and _better(alone, outcome) else None
+        better = alone if change.aligned is False and _better(alone, outcome) else None
         yield told._replace(
             too_strict={} if tries.goal.aligned else too_strict(tries, change),
             parts=tuple([_reason(tries, told, part) for part in parts_of(told)]),

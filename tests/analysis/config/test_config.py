@@ -200,6 +200,28 @@ def test_more_nodes_than_allowed() -> None:
     assert step.change.value == {"max-allowable-numa-nodes": "9"}
 
 
+@pytest.mark.parametrize(
+    ("fields", "change"),
+    [
+        pytest.param(
+            {"cpu_manager_policy": "static", "feature_gates": {"TopologyManagerPolicyBetaOptions": False}},
+            {"reserved_system_cpus": "0"},
+            id="no number of nodes is allowed, which would need the gate",
+        ),
+        pytest.param(
+            {"topology_manager_policy_options": {"prefer-closest-numa-nodes": "perhaps"}},
+            {"topology_manager_policy_options": {"prefer-closest-numa-nodes": "true"}},
+            id="the policy stays",
+        ),
+    ],
+)
+def test_eight_nodes_are_not_too_many(fields: dict[str, Any], change: dict[str, Any]) -> None:
+    settings = KubeletConfig(topology_manager_policy="single-numa-node", **fields)
+    [step] = repair(Setup(regular(nodes=8, threads=1), settings, "kubelet", kubelet((1, 33)))).steps
+    assert step.change is not None
+    assert step.change.values == change
+
+
 def test_ids_beyond_the_mask_leave_policy_none() -> None:
     far = Machine("far", (NUMANode(0, 1, GI), NUMANode(64, 2, GI)))
     (step,) = repair(Setup(far, KubeletConfig(topology_manager_policy="restricted"), "kubelet")).steps
