@@ -214,7 +214,7 @@ def _cpu_manager(setup: Setup) -> Iterator[SettingChange]:
         cgroups = config.kube_reserved_cgroup or config.system_reserved_cgroup
         yield from (by_number, by_name) if cgroups else (by_name, by_number)
     yield from _misnamed(field, given, setup.kubelet, "cpu")
-    for name in sorted(given):
+    for name in given:
         yield SettingChange(field, {**given, name: "true"}, f'{name}: allowed: "true" or "false"')
     for first, second in cpu.EXCLUSIVE_PAIRS:
         if first in given:

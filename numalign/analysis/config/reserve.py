@@ -129,7 +129,7 @@ def _even(room: dict[int, int], total: int) -> dict[int, int] | None:
         share = min(size, left // (len(room) - place))
         shares[node] = share - share % MEBI
         left -= shares[node]
-    for node in sorted(room):
+    for node in room:
         more = min(left, room[node] - shares[node])
         shares[node] += more
         left -= more

@@ -168,7 +168,7 @@ MICROSHIFT: Final = System(
 def config_of(fields: Fields) -> KubeletConfig:
     """Make the settings of a system's own part, which needs no check."""
     names = {name: field for field, name in FIELD_NAMES.items()}
-    settings = {names[name]: value for name, value in fields.items() if name in names}
+    settings = {names[name]: value for name, value in fields.items()}
     if "reserved_memory" in settings:
         elements = settings["reserved_memory"]
         settings["reserved_memory"] = tuple(MemoryReservation(one["numaNode"], one["limits"]) for one in elements)

@@ -25,7 +25,7 @@ from numalign.analysis.situation import with_amounts
 from numalign.analysis.whatif.change import Key, WayOut, cost_of_requests, lost
 from numalign.analysis.whatif.goal import Goal
 from numalign.analysis.whatif.past import moved, without
-from numalign.analysis.whatif.tries import LARGER_TRIED, SHARE, Requests, Tries, page
+from numalign.analysis.whatif.tries import LARGER_TRIED, SHARE, Requests, Tries, page, steps
 from numalign.kubelet.admission import Session, admit, forecast
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO
@@ -106,9 +106,8 @@ def _wider(tries: Tries) -> Amounts | None:
         widest = max(one.width for one in rows)
         if 0 < row.width < widest and (row.resource == CPU or is_memory(row.resource)):
             keys = _of(requests, row.resource, decision.container or outcome.result.container)
-            least = _least_of_width(requests.session, row, widest)
-            if keys and least is not None:
-                found[keys[0]] += (least - row.requested) * NANO
+            if keys:
+                found[keys[0]] += (_least_of_width(requests.session, row, widest) - row.requested) * NANO
     return found if requests.does(found) else None
 
 
@@ -117,7 +116,7 @@ def _with_room(tries: Tries) -> Iterator[tuple[Key, int]]:
     cpu = tries.outcome.before.node.cpu
     for container, judged in islice(alignments(tries.outcome), MAX_CONTAINERS_TRIED):
         if container.cpus and judged.verdict in ("aligned", "spread"):
-            yield (container.name, CPU), cpu.widest[min(judged.least, len(cpu.widest)) - 1]
+            yield (container.name, CPU), cpu.widest[: judged.least][-1]
 
 
 def _more_cpus(tries: Tries, key: Key, most: int) -> Amounts | None:
@@ -140,15 +139,14 @@ def _more_cpus(tries: Tries, key: Key, most: int) -> Amounts | None:
     return None
 
 
-def _least_of_width(session: Session, row: Row, width: int) -> int | None:
-    """Find the smallest amount that takes so many nodes on an empty machine; None: no amount does."""
+def _least_of_width(session: Session, row: Row, width: int) -> int:
+    """Find the smallest amount that takes so many nodes on an empty machine; more than there is where none does."""
     node = session.node
-    if row.resource != CPU:
-        size = page(row.resource)
-        return (node.memory.widest[node.memory.places[row.resource]][width - 2] // size + 1) * size
-    cores = node.cpu.topology.cpus_per_core if node.cpu.options.full_pcpus_only else 1
-    total = node.machine.cpus.bit_count()
-    return next((many for many in range(cores, total + 1, cores) if node.cpu.minimal_width(many) >= width), None)
+    if row.resource == CPU:
+        size, widest = steps(session, {("", CPU): NANO})["", CPU] // NANO, node.cpu.widest
+    else:
+        size, widest = page(row.resource), node.memory.widest[node.memory.places[row.resource]]
+    return (widest[: width - 1][-1] // size + 1) * size
 
 
 def cut_now(requests: Requests) -> Iterator[WayOut]:

@@ -90,10 +90,9 @@ def shared(tries: Tries, change: WayOut) -> WayOut:
             step = SHARE
         splits = [_sparing_little(asked, total, step), *(_mostly_to(key, asked, total, step) for key in asked)]
         found = [_no_worse(tries, _with_split(change, asked, split)) for split in splits]
-        even = found[0]
-        same = all(one is not None and one.aligned == change.aligned for one in found)
-        if even is not None and same and shrunk(tries, even) == even:
-            change = even._replace(together=(*change.together, tuple(asked)))
+        same = [one for one in found if one is not None and one.aligned == change.aligned]
+        if len(same) == len(found) and shrunk(tries, same[0]) == same[0]:
+            change = same[0]._replace(together=(*change.together, tuple(asked)))
         elif _starve(asked, change.amounts):
             fairer = [
                 split for split in (_from_the_largest(asked, total, step), splits[0]) if not _starve(asked, split)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numalign.analysis.config.check import report
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import reserved_memory, suggest
-from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.kubelet.setup import Setup
@@ -193,6 +193,36 @@ def test_bad_gates_are_told_together() -> None:
     )
 
 
+def test_a_gate_that_stands_for_many_stays_beside_one_that_goes() -> None:
+    config = KubeletConfig(feature_gates={"AllAlpha": False, "Nonsense": True})
+    (step,) = repair(Setup(TWO, config, "kubelet")).steps
+    assert step.change is not None
+    assert step.change.value == {"AllAlpha": False}
+
+
+def test_an_option_of_another_manager_is_not_called_new() -> None:
+    """In the very release in which the Topology Manager got it."""
+    config = KubeletConfig(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options={"max-allowable-numa-nodes": "9"},
+        reserved_system_cpus="0",
+    )
+    (step,) = repair(Setup(TWO, config, "kubelet", kubelet((1, 31)))).steps
+    assert step.change is not None
+    assert step.change.why.startswith("allowed: align-by-socket, ")
+
+
+@pytest.mark.parametrize(("options", "starts"), [(40, True), (41, False)])
+def test_after_forty_complaints_nobody_looks_for_the_next(options: int, starts: bool) -> None:
+    """Each option that does not exist is one."""
+    config = KubeletConfig(
+        topology_manager_policy="restricted",
+        topology_manager_policy_options={f"no-such-{number}": "true" for number in range(options)},
+    )
+    repaired = repair(Setup(TWO, config, "kubelet"))
+    assert (len(repaired.steps), repaired.starts) == (40, starts)
+
+
 def test_more_nodes_than_allowed() -> None:
     config = KubeletConfig(topology_manager_policy="restricted")
     (step,) = repair(Setup(regular(nodes=9, cores=1), config, "kubelet")).steps
@@ -291,6 +321,7 @@ def test_finding(fields: dict[str, Any], machine: Machine, codes: list[str]) -> 
     found = report(Setup(machine, KubeletConfig(**fields), "kubelet"))
     assert found.starts
     assert [finding.code for finding in found.findings] == codes
+    assert {finding.field for finding in found.findings} <= {*FIELD_NAMES.values()}
 
 
 MACHINES = {

@@ -6,7 +6,7 @@ import pytest
 
 from numalign.analysis.config import reservations as kept
 from numalign.analysis.config.system import Facts, System
-from numalign.analysis.config.system_bases import openshift, talos
+from numalign.analysis.config.system_bases import flags_alone, openshift, talos
 from numalign.analysis.config.systems import (
     AKS,
     BOTTLEROCKET,
@@ -22,6 +22,14 @@ from numalign.analysis.config.systems import (
 )
 from numalign.kubelet.start.reservation import thresholds
 from numalign.model.quantity import MEBI, NANO, parse
+
+
+@pytest.mark.parametrize(("minor", "threshold"), [(25, "100Mi"), (26, None)])
+def test_without_a_file_nothing_is_evicted_from_1_26_on(minor: int, threshold: str | None) -> None:
+    """docs/rules/clouds.md 0.3."""
+    base = flags_alone(Facts(version=(1, minor)), {})
+    assert thresholds(config_of(base.fields)).get("memory.available") == threshold
+
 
 EKS_CPU = {
     0: 0,

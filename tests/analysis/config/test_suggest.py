@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from numalign.analysis.config.suggest import reserved_cores, reserved_memory, suggest
-from numalign.kubelet.config import KubeletConfig
+from numalign.analysis.config.systems import FORMATS
+from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine, NUMANode, Unit
 from tests.kubelet.regular import regular
@@ -26,6 +27,16 @@ def machine(*nodes: tuple[int, str], threads: int = 1, memory: int = 8 * GI) -> 
         sockets=tuple(Unit(number, parse(cpus)) for number, cpus in nodes),
         cores=tuple(sum(1 << cpu for cpu in core) for core in cores),
     )
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_a_system_gets_settings_that_start_and_that_it_takes(output: str) -> None:
+    system = FORMATS[output]
+    found = suggest(regular(), {}, system=system)
+    assert not found.error
+    assert not {FIELD_NAMES[field] for field in found.reasons} & system.lacks
+    assert found.reasons.get("system_reserved", f"what {system.name} reserves").startswith(f"what {system.name} ")
+    assert isinstance(system.name, str)
 
 
 CORES = [

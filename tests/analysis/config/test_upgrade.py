@@ -48,6 +48,7 @@ CASES = [
         (),
         "kubelet 1.33 crashes at its start with CPUManager in featureGates; fix: remove it",
     ),
+    ("earlier releases are known in part", (1, 31), {"CPUManager": True}, (), ""),
     (
         "a gate is named that will be gone",
         (1, 37),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.analysis.situation import Situation
+from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.shrink import takes_the_last, weakened, with_one_to_share
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
@@ -102,6 +103,27 @@ def test_what_another_machine_admits_is_not_cut_although_it_leaves_no_cpu_to_sha
 def test_what_cannot_be_cut_is_told_as_it_is() -> None:
     found = ways(pod_of("p", **{f"c{place}": limits(1) for place in range(9)}))
     assert found
+
+
+def test_more_is_given_back_although_a_little_more_is_refused() -> None:
+    """Under `restricted` eight CPUs take both nodes: so do two GPUs, one lies on one node."""
+    situation = Situation(Setup(machine("figure-1"), config("restricted"), "ideal"))
+    tries = Tries(situation, admit(situation.session(), pod("p", 8, gpu=4)))
+    nothing = WayOut(amounts={("app", GPU): 0}, asked={("app", GPU): 4 * NANO})
+    found = weakened(tries, nothing._replace(tried=tries.attempt(nothing)))
+    assert found.amounts == {("app", GPU): 2 * NANO}
+
+
+def test_the_last_cpu_is_taken_where_one_less_would_lie_apart() -> None:
+    """Two CPUs are free on node 0, three on node 1: five need both, four would fit one node."""
+    setup = Setup(machine("figure-1"), config("best-effort"), "ideal")
+    situation = Situation(setup, past=arrivals((pod("a", 2, gpu=1), pod("b", 1, gpu=1))))
+    tries = Tries(situation, admit(situation.session(), pod("p", 6)))
+    cut = WayOut(True, amounts={CPUS: 5 * NANO}, asked={CPUS: 6 * NANO})
+    cut = cut._replace(tried=tries.attempt(cut))
+    assert takes_the_last(cut)
+    assert with_one_to_share(tries, cut) == cut
+    assert with_one_to_share(tries, cut._replace(aligned=False)).amounts == {CPUS: 4 * NANO}
 
 
 def test_no_container_is_left_with_very_little_where_another_could_give_too() -> None:
