@@ -120,7 +120,7 @@ def without_hint(fact: Fact, said: Iterable[Fact]) -> Fact:
     """Leave out how to get huge pages where that is told of the same ones before."""
     if not isinstance(fact, NodeTooSmall | NoneThere):
         return fact
-    alike = (one for one in said if isinstance(one, NodeTooSmall | NoneThere) and one.hint)
+    alike = (one for one in said if isinstance(one, NodeTooSmall | NoneThere))
     return fact._replace(hint=0) if any(one.asked.resource == fact.asked.resource for one in alike) else fact
 
 

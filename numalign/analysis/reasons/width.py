@@ -36,7 +36,7 @@ MAX_SETS_TRIED = 200
 
 def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> TooWide:
     """One resource cannot be had in the way the policy wants."""
-    single, several = policy == "single-numa-node", len(table.nodes) > 1
+    single = policy == "single-numa-node"
     totals = [cell.total for cell in row.cells]
     most = max(totals) if single else sum(sorted(totals, reverse=True)[: row.width])
     short = most < row.requested
@@ -45,7 +45,7 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> Too
         nodes = table.mask(place for place, total in enumerate(totals) if total == most)
         return found._replace(limit=most, nodes=nodes, short=True, too=too(row, around, most))
     after = tuple(dict.fromkeys(one.container for one in held_by_own(row, around)))
-    found = found._replace(after=after, must=_must_use(row, around) if several else None)
+    found = found._replace(after=after, must=_must_use(row, around))
     if short:
         counted = tuple([(numa, cell.barred) for numa, cell in zip(table.nodes, row.cells, strict=True) if cell.barred])
         return found._replace(limit=most, short=True, counted=counted)

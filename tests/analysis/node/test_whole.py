@@ -1,4 +1,4 @@
-"""No state that a kubelet was recorded in contradicts itself. Edits that do: tests/sources/node/test_state.py."""
+"""No state that a kubelet was recorded in contradicts itself. Most edits that do: tests/sources/node/test_state.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from numalign.analysis.node.whole import Contradiction, contradictions
 from numalign.kubelet import node as twin
 from numalign.kubelet.node import Node, NodeState
+from tests.analysis.support import STATIC, config, limits, outcome, pod, pod_of
 from tests.conformance import cases
 from tests.conformance.families import e2e, lifecycle
 
@@ -46,3 +47,27 @@ def test_no_recorded_state_contradicts_itself(monkeypatch: pytest.MonkeyPatch) -
 
     assert found == []
     assert seen[0] > 5000
+
+
+def test_an_init_container_that_has_ended_may_hold_nothing() -> None:
+    admitted = outcome(config("none"), pod_of("p", init=limits(2), app=limits(2)))
+    device, cpu, memory = admitted.after.states
+    [[uid, held]] = cpu.assignments.items()
+
+    def without(name: str) -> list[str]:
+        left = {key: cpus for key, cpus in held.items() if key != name}
+        default = cpu.default | (held[name] if name == "app" else 0)
+        states = (device, cpu._replace(assignments={uid: left}, default=default), memory)
+        return [one.message for one in contradictions(admitted.before.node, admitted.after._replace(states=states))]
+
+    assert without("init") == []
+    assert "0 CPUs, 2 requested" in without("app")
+
+
+def test_a_group_has_no_nodes_that_are_not_there() -> None:
+    admitted = outcome(config("none", **STATIC), pod("p", 2, "20Gi"), fit_check=False)
+    device, cpu, memory = admitted.after.states
+    assert memory.groups == (0b11, 0b11), "it takes both nodes"
+
+    edited = admitted.after._replace(states=(device, cpu, memory._replace(groups=(0b100011, 0b11))))
+    assert [one.path for one in contradictions(admitted.before.node, edited)] == [("memory", "nodes", "0", "cells")]
