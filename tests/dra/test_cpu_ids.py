@@ -47,6 +47,8 @@ def of_node_0(**changes: Any) -> dict[DeviceID, Device]:
 CPU_LIST = {"dra.cpu/cpuIDs": Attribute("string", "0-x")}
 ODD: list[tuple[str, dict[DeviceID, Device], str]] = [
     ("a list that is none", of_node_0(attributes=CPU_LIST), "dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: 0-x"),
+    ("of a long one the beginning is told", of_node_0(attributes={"dra.cpu/cpuIDs": Attribute("string", "x" * 41)}),
+     f"dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: {'x' * 40}"),
     ("a group without an amount", of_node_0(capacity={}), ""),
     ("a group of another machine", {DeviceID("dra.cpu", NODE, "cpudevnumaX"): Device("cpudevnumaX")}, ""),
     ("no CPU of the machine", {DeviceID("dra.cpu", NODE, "d"): Device("d", {"cpuID": Attribute("int", 65536)})}, ""),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from numalign.dra.machine import ReadBack, machine_of
+from numalign.dra.machine import ReadBack, machine_of, nodes_of
 from numalign.dra.publish.slices import Options, driver_of, publish, usual_drivers
 from numalign.dra.reading import read_slice
 from numalign.dra.values import Slice
@@ -81,6 +81,11 @@ def cpu(number: int, **changes: int) -> dict[str, Any]:
 
 def read(*slices: Mapping[str, Any], node: str = "node-1") -> ReadBack:
     return machine_of([read_slice(one) for one in slices], node)
+
+
+def test_nodes_are_named_in_the_order_of_their_names() -> None:
+    names = [f"n{number}" for number in range(9)]
+    assert nodes_of([read_slice(resource_slice("x", [], name)) for name in names[::-1]]) == tuple(names)
 
 
 def test_core_numbers_repeat_on_every_socket() -> None:

@@ -325,6 +325,12 @@ class TestReasons:
         assert result.container == ("c0" if scope == "container" else None)
         assert after.leftovers == ("p",)
 
+    def test_hints_are_merged_over_nodes_up_to_63(self) -> None:
+        far = machine()._replace(numa_nodes=tuple(NUMANode(n, 0b1111 << place, GIB) for place, n in ((0, 63), (4, 64))))
+        started, _ = node.start(Setup(far, KubeletConfig(), "ideal"))
+
+        assert started.topology.numa.nodes == (63,)
+
     def test_a_crash_is_a_result(self) -> None:
         """Distance rows without entries for the ids: rule 8.4."""
         gaps = machine()._replace(

@@ -69,6 +69,16 @@ class TestReading:
 
         assert outcome.pod.qos == qos
 
+    def test_requests_are_filled_in_without_limits_since_137(self) -> None:
+        manifest = {
+            "resources": {"requests": {"cpu": "4"}},
+            "containers": [{"name": "c", "resources": {"limits": SMALL}}],
+        }
+        (outcome,) = admitted(37, read_pod({"metadata": {"name": "p"}, "spec": manifest}))
+
+        assert outcome.pod.level is not None
+        assert outcome.pod.level.requests.keys() == {"cpu", "memory"}
+
     @pytest.mark.parametrize(("own", "limit"), [("2", 3), ("3", 3), ("4", 4)])
     def test_a_limit_is_at_least_the_request(self, own: str, limit: int) -> None:
         """docs/rules/kubelet-1.37.md 4.2: what the containers may have together, or more."""

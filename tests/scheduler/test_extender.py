@@ -12,6 +12,7 @@ from numalign.scheduler.node import ClusterNode
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.export import export
 from tests.conformance.sched import amounts
+from tests.conformance.sched import pod as read
 from tests.kubelet.regular import regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
 
@@ -70,6 +71,12 @@ def test_a_node_without_a_known_kubelet_is_judged_by_its_object() -> None:
     assert extender.filter(asked("4"), ["n"]).passed == ("n",)
     assert extender.filter(asked("9"), ["n"]).unresolvable["n"].startswith("cannot align container")
     assert Extender([NODE._replace(session=None, nrt=None)]).filter(asked("9"), ["n"]).passed == ("n",)
+
+
+def test_old_data_of_a_node_matter_to_pods_that_the_plugin_looks_at() -> None:
+    nothing, old = read({"containers": [{"name": "c"}]}, "p"), frozenset({"n"})
+    found = [Extender([NODE], judge="nrt").filter(pod, ["n"], old).passed for pod in (asked("4"), nothing)]
+    assert found == [(), ("n",)]
 
 
 def test_nodes_that_look_alike_are_judged_once() -> None:

@@ -116,11 +116,13 @@ class Counts:
         if machine.start is not None and SCHEDULERS[self.config.kind].reads_objects:
             self._ages.append((now - seen_at) / SECOND)
 
-    def blocked(self, pod: PodRecord, machine: SimulatedMachine | None, would_admit: bool | None) -> None:
-        """A pod got no machine; of one that has room in sum, the kubelet was asked what it would say."""
+    def blocked(self) -> None:
+        """A pod got no machine."""
         self._failed_attempts += 1
-        if machine is not None and would_admit is not None:
-            self.note(self._chosen, pod, machine, False, would_admit)
+
+    def passed_over(self, pod: PodRecord, machine: SimulatedMachine) -> None:
+        """Of a machine that has room in sum, the kubelet is asked what it would have said to a pod that got none."""
+        self.note(self._chosen, pod, machine, False, machine.would_admit(pod))
 
     def decided(self, machine: SimulatedMachine, pod: PodRecord, outcome: Outcome) -> None:
         """A kubelet has answered for a pod that the scheduler let through."""

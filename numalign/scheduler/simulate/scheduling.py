@@ -171,12 +171,11 @@ class Scheduling:
         without = {number for number in kept_away if shape.known(number).fits}
         for number in without:
             shape.missed(number, kept_away[number].message)
+        self._counts.blocked()
         if shape.fitting == len(without):
-            self._counts.blocked(pod, None, None)
             return
         place = draws.below(shape.fitting - len(without), self._settings.seed, "audit", self._attempts)
-        machine = self._machines[shape.nth_fitting(place, without)]
-        self._counts.blocked(pod, machine, machine.would_admit(pod))
+        self._counts.passed_over(pod, self._machines[shape.nth_fitting(place, without)])
 
     def _preempt(self, pod: PodRecord, kept_away: Container[int]) -> None:
         """Evict whom the scheduler evicts for a pod that no machine takes; it is tried again after its backoff."""
