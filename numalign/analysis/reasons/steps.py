@@ -235,7 +235,7 @@ def _without_names(reason: Reason, names: set[str]) -> object:
     fact = _named(reason.fact, names, "")
     if isinstance(fact, SumTooLarge):
         fact = fact._replace(parts=())
-    fact = with_asked(fact, lambda asked: asked._replace(parts=asked.parts * (len(asked.parts) == 1)))
+    fact = with_asked(fact, lambda asked: asked._replace(parts=asked.parts if len(asked.parts) == 1 else ()))
     return key(fact), reason.larger, reason.container if reason.larger else None
 
 
