@@ -108,10 +108,8 @@ def largest_by_policy(setup: Setup, there: Session, limit: int, policies: Iterab
             session = take_over(tried, there)
         except StartError:
             continue
-        if _is_full(session):
-            found[policy] = 0
-            continue
-        found[policy] = next((cpus for cpus in range(limit, 0, -1) if _aligned(session, _pod(cpus))), 0)
+        sizes = () if _is_full(session) else range(limit, 0, -1)
+        found[policy] = next((cpus for cpus in sizes if _aligned(session, _pod(cpus))), 0)
     return found
 
 

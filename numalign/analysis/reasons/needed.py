@@ -87,7 +87,9 @@ def needed(
     if found is None:
         done = effects(change.flags, config) if refusal is not None else ()
         return [*holding, *_reasons([*done, *_whole_cores_only(part, refusal)])]
-    facts: Sequence[Reasonable] = (change.pods and after and room(found, after)) or limit_there(part, found, after)
+    facts: Sequence[Reasonable] = (change.pods and after and room(found, after)) or list(
+        limit_there(part, found, after)
+    )
     facts = facts or in_short(found)
     if found.around.cores and any(name == CPU and nano % NANO for (_, name), nano in change.amounts.items()):
         facts = [one._replace(advised=False) if isinstance(one, OddCores) else one for one in facts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import NOTHING, Names, own, what
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numalign.analysis.whatif.change import Part
 
 
-def limit_there(part: Part, found: Refusal, after: Sequence[Goes]) -> list[Reasonable]:
+def limit_there(part: Part, found: Refusal, after: Sequence[Goes]) -> Iterator[Reasonable]:
     """Tell what the node has of the resource that a part is about, and why no other one will do.
 
     Nothing where that is not what the refusal comes down to: it is about another container or about something that
@@ -28,24 +28,25 @@ def limit_there(part: Part, found: Refusal, after: Sequence[Goes]) -> list[Reaso
     """
     table, keys = found.matrix, list(part.change.amounts)
     if table is None or found.stage != "merge" or len(keys) != 1:
-        return []
+        return
     [(name, resource)] = keys
     row = next((row for row in table.rows if row.resource == resource), None)
     nodes = {one.chosen for one in after if one.name == name}
     if table.container not in (None, name) or row is None or any(row.width > 1 for row in table.rows):
-        return []
+        return
     numa = next(iter(nodes)) if len(nodes) == 1 else None
     if not numa or numa & (numa - 1) or row.unplaced:
-        return []
+        return
     place = table.nodes.index(numa.bit_length() - 1)
     cell = row.cells[place]
     if _has(cell) >= row.requested:
-        return []
+        return
     others = _others(row, place, table, found)
     if others is None:
-        return []
+        return
     left_by = _leavers(resource, found) if cell.handed > cell.free else None
-    return [HasThere(what(row, table, found.around)[0], table.nodes[place], _has(cell), left_by), *others]
+    yield HasThere(what(row, table, found.around)[0], table.nodes[place], _has(cell), left_by)
+    yield from others
 
 
 def _has(cell: Cell) -> int:
