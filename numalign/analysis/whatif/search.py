@@ -77,7 +77,7 @@ def _one_cut(requests: Requests, key: Key) -> Amounts | None:
     high = -(-asked // step)
     least = _least(requests, key, share=not requests.pinned)
     places = [(high - 1) * part // LARGER_TRIED for part in range(LARGER_TRIED, 0, -1)]
-    for nano in (*dict.fromkeys(place * step for place in places if place), least):
+    for nano in (*dict.fromkeys(place * step for place in places if place * step > least), least):
         cut = {**requests.asked, key: nano}
         if nano < asked and requests.does(cut):
             return cut | {key: requests.most(cut, key, step, high)}

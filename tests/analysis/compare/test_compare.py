@@ -131,6 +131,14 @@ class TestReplicas:
         assert found.refusal is not None
         assert found.refusal.pod.name == "b-copy-3"
 
+    def test_a_set_of_which_one_pod_lies_apart_is_not_aligned(self) -> None:
+        three, two = {"cpu": "3", "memory": "1Mi"}, {"cpu": "2", "memory": "1Mi"}
+        config = IDEAL._replace(topology_manager_policy="best-effort")
+
+        found = tried(pod(three, "a"), pod(three, "b"), pod(two, "c"), config=config)
+
+        assert (found.replicas, found.aligned_replicas) == (1, 0)
+
     def test_what_a_set_that_does_not_fit_as_a_whole_holds_is_not_stranded(self) -> None:
         found = tried(ALIGNED, ALIGNED._replace(name="b", uid="b"), ALIGNED._replace(name="c", uid="c"))
 
@@ -203,9 +211,9 @@ class TestBeside:
         session = open_session(Setup(FIGURE, SINGLE, "ideal"))
         (refused,) = admit_in_order(session, [pod({"cpu": "6", "memory": "1Mi"}, "old")])
         crash = refused._replace(result=refused.result._replace(stage="panic", reason="", message="index out of range"))
-        monkeypatch.setattr(compare, "admit_in_order", lambda *_, **__: iter([refused, crash]))
+        monkeypatch.setattr(compare, "admit_in_order", lambda *_, **__: iter([refused, refused, crash]))
 
-        found = tried(ALIGNED, beside=(refused.pod, crash.pod))
+        found = tried(ALIGNED, beside=(refused.pod, refused.pod, crash.pod))
 
         assert (row(found).admit, found.replicas, found.outcomes) == (False, 0, ())
         assert found.refused is found.refusal is crash

@@ -9,7 +9,7 @@ import pytest
 
 from numalign.analysis.reasons.refusal import in_short
 from numalign.analysis.situation import Event, Situation, arrivals
-from numalign.analysis.whatif.change import Part, WayOut, covers
+from numalign.analysis.whatif.change import Key, Part, WayOut, covers
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.search import cut_now, setting_and_cut, single_requests, two_settings
 from numalign.analysis.whatif.shrink import dropped, shrunk
@@ -21,6 +21,7 @@ from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO
 from numalign.render.text.words import words
 from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
+from tests.kubelet.regular import regular
 
 BOTH = {("app", "cpu"): 4 * 10**9, ("app", GPU): 10**9}
 
@@ -179,6 +180,14 @@ def test_memory_that_nobody_pins_is_cut_in_whole_mib() -> None:
     assert nano > 16 * MEBI * NANO
     assert nano % (MEBI * NANO) == 0
     assert tries.admitted(cut._replace(amounts={key: nano + MEBI * NANO})) is None
+
+
+@pytest.mark.parametrize(("held", "cuts"), [(1008, [{MEMORY: 16 * MEBI * NANO}]), (1009, [])])
+def test_no_container_is_told_to_live_with_less_than_16_mib(held: int, cuts: list[dict[Key, int]]) -> None:
+    setup = Setup(regular(1, 4, 1, memory=1024 * MEBI), config("single-numa-node"), "ideal")
+    situation = Situation(setup, past=arrivals([pod("other", 1, f"{held}Mi")]))
+    tries = Tries(situation, admit(situation.session(), pod("p", 1, "100Mi")))
+    assert [way.amounts for way in single_requests(tries)] == cuts
 
 
 @pytest.mark.parametrize(
