@@ -12,10 +12,10 @@ from numalign.model.pod import Pod
 from tests.analysis.support import GPU, STATIC, config, limits, outcome, pod_of
 from tests.kubelet.regular import GI, regular
 
-BY_SOCKET = {
-    "cpu_manager_policy_options": {"align-by-socket": "true"},
-    "feature_gates": {"CPUManagerPolicyAlphaOptions": True},
-}
+WHOLE_CORES, BY_SOCKET = (
+    {"cpu_manager_policy_options": {name: "true"}, "feature_gates": {"CPUManagerPolicyAlphaOptions": True}}
+    for name in ("full-pcpus-only", "align-by-socket")
+)
 
 
 def admission(dice: Random, policies: Sequence[str]) -> Outcome:
@@ -26,7 +26,7 @@ def admission(dice: Random, policies: Sequence[str]) -> Outcome:
     """
     on, given = machine(dice), settings(dice, policies)
     before = [pod(dice, f"p{place}", 2) for place in range(dice.choice((0, 1, 2, 3, 4, 5)))]
-    return outcome(given, pod(dice, "p", 6), *before, on=on, fit_check=False)
+    return outcome(given, pod(dice, "p", 6), *before, on=on, fit_check=not dice.randrange(3))
 
 
 def machine(dice: Random) -> Machine:
@@ -36,7 +36,8 @@ def machine(dice: Random) -> Machine:
     near = [((place,), (place, (place + 1) % nodes), ()) for place in places]
     odd = bool(dice.randrange(2))
     gpus = tuple(Device(f"g{place}", dice.choice(every) if odd else every[0]) for place, every in enumerate(near))
-    found = regular(nodes, 4, 1, memory=4 * GI, hugepages={"2Mi": GI}, devices={GPU: gpus})
+    cores, threads = dice.choice(((4, 1), (4, 1), (2, 2)))
+    found = regular(nodes, cores, threads, memory=4 * GI, hugepages={"2Mi": GI}, devices={GPU: gpus})
     if nodes < 4 or dice.randrange(2):
         return found
     one, two, three, four = (numa.cpus for numa in found.numa_nodes)
@@ -45,7 +46,7 @@ def machine(dice: Random) -> Machine:
 
 def settings(dice: Random, policies: Sequence[str]) -> KubeletConfig:
     policy, scope = dice.choice(policies), dice.choice(("container", "pod"))
-    more = {**dice.choice(({}, STATIC, STATIC)), **dice.choice(({}, {}, {}, BY_SOCKET))}
+    more = {**dice.choice(({}, STATIC, STATIC)), **dice.choice(({}, {}, WHOLE_CORES, BY_SOCKET))}
     return config(policy, topology_manager_scope=scope, **more)
 
 
@@ -57,4 +58,5 @@ def pod(dice: Random, name: str, most: int) -> Pod:
 
 def asked(dice: Random, most: int) -> dict[str, str]:
     more = {key: many for key, many in (("gpu", dice.choice((1, 1, 2, 3))), ("pages", "600Mi")) if dice.randrange(2)}
-    return limits(dice.randint(1, most), dice.choice(("100Mi", "1Gi", "1500Mi", "3Gi")), **more)
+    memory = dice.choice(("100Mi", "1Gi", "1500Mi", "3Gi")) if dice.randrange(30) else "1.0001Gi"
+    return limits(dice.randint(1, most), memory, **more)
