@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -26,7 +27,9 @@ from numalign.dra.values import (
     Term,
     Toleration,
 )
+from numalign.errors import InputError
 from numalign.model.quantity import parse
+from tests.dra.objects import resource_slice
 
 EXACTLY: dict[str, Any] = {
     "deviceClassName": "gpu.nvidia.com",
@@ -234,3 +237,10 @@ def test_a_class_and_a_node() -> None:
 
 def test_without_rules_no_device_gets_a_taint() -> None:
     assert ClaimObjects().tainted() == ClaimObjects()
+
+
+@pytest.mark.parametrize(("value", "read"), [(2**199 - 1, True), (2**199, False), (-(2**199), False)])
+def test_a_number_as_an_amount_has_less_than_200_bits(value: int, read: bool) -> None:
+    written = resource_slice("gpu.example.com", [{"name": "g", "capacity": {"m": {"value": value}}}])
+    with nullcontext() if read else pytest.raises(InputError, match="not a quantity"):
+        assert read_slice(written).devices[0].capacity["m"].value.int64 is None

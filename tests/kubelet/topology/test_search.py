@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
@@ -297,6 +298,13 @@ class TestLargeMachines:
 
         with pytest.raises(KubeletHangError, match="list every set of 32 NUMA nodes"):
             merged("best-effort", self.lists(32, 1), numa_info(range(32), rows))
+
+    def test_sets_of_up_to_twenty_nodes_are_listed(self) -> None:
+        for nodes in (20, 21):
+            full = (1 << nodes) - 1
+            family = HintFamily((MaskSet(full, (), full),), nodes)
+            with nullcontext() if nodes == 20 else pytest.raises(KubeletHangError, match="list every set of 21"):
+                assert expand(family) == (TopologyHint(full, True),)
 
     def test_a_search_that_would_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The kubelet itself does not come back: it looks at every set of nodes."""

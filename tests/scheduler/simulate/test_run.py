@@ -33,7 +33,8 @@ from numalign.scheduler.record import QUEUE, KnownNode
 from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report, Verdicts, spread
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload, WorkloadKind
-from numalign.scheduler.simulate.shapes import Shape
+from numalign.scheduler.simulate.shapes import Shape, Shapes
+from numalign.scheduler.simulate.workloads import WorkloadRun
 from numalign.scheduler.verdict import Verdict
 from tests.conformance.sched import amounts
 from tests.dice import Dice, rolled
@@ -613,3 +614,12 @@ def test_the_end_of_a_pod_of_somebody_else_makes_the_cache_distrust_the_machine_
     report = simulate(Simulation(nodes, retry_on_resync=True), [foreign, mine])
 
     assert report.wait_s.most >= 4
+
+
+@pytest.mark.parametrize(("kind", "at_once"), [("replicaset", [500, 1]), ("job", [501, 0])])
+def test_a_replicaset_makes_500_pods_in_a_sync(kind: WorkloadKind, at_once: list[int]) -> None:
+    """docs/rules/scheduling.md 4.1."""
+    wanted = Workload(0, "w", pod("1"), kind, 501)
+    run = WorkloadRun(0, wanted, Shapes(0).of(wanted.pod))
+    run.arrive(0)
+    assert [len(run.take()) for _ in range(2)] == at_once
