@@ -29,6 +29,7 @@ def test_how_pods_are_refused_is_as_it_was() -> None:
 def answer(number: int) -> Any:
     """Tell how a pod is refused, as a file has it."""
     found = refusal(admission(Random(number), POLICIES))
-    return json.loads(
-        json.dumps(plain([found._replace(matrix=None, empty=None, mended=None), reasons(found), in_short(found)]))
-    )
+    bare = found._replace(matrix=None, empty=None, mended=None)
+    ever = reasons(found.for_ever()) if found.lasting else None
+    told = [bare, found.at, found.resources, found.told, reasons(found), in_short(found), ever]
+    return json.loads(json.dumps(plain(told)))
