@@ -151,6 +151,24 @@ def costing(*, pods: int = 0, flags: str = "", machine: int = 0, remote: bool = 
     ).cost
 
 
+POD, OPTION = pod("other", 1), {"cpu-manager-policy-options": "full-pcpus-only=true", "feature-gates": "X=true"}
+
+
+@pytest.mark.parametrize(
+    ("change", "edits", "kind"),
+    [
+        pytest.param(WayOut(machine="larger"), 1, "machine", id="another machine"),
+        pytest.param(WayOut(machine="larger", flags=OPTION), 2, "machine", id="with other settings"),
+        pytest.param(WayOut(hardware=(("device", "x@0=8"),), amounts=BOTH), 3, "machine", id="more hardware, two cuts"),
+        pytest.param(WayOut(flags=OPTION), 1, "setting", id="an option with its gate is one"),
+        pytest.param(WayOut(pods=(POD, POD)), 1, "pods", id="pods go together"),
+        pytest.param(WayOut(pods=(POD,), flags=OPTION), 2, "combination", id="a pod and a setting"),
+    ],
+)
+def test_edits_are_counted(change: WayOut, edits: int, kind: str) -> None:
+    assert (change.edits, change.kind) == (edits, kind)
+
+
 MEMORY = ("app", "memory")
 
 
