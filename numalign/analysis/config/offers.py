@@ -124,7 +124,7 @@ def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     rest = {}
     for name, value in given.items():
         meant = nearest(name, kubelet.gates, 0.95) if name in bad and not gate_of(kubelet, name) else name
-        if meant and (name not in bad or meant not in bad):
+        if meant and meant not in bad:
             rest[meant] = value
     yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))
     for name, off in unmet_gates(kubelet, given).items():

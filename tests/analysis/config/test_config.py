@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.analysis.config.check import report
+from numalign.analysis.config.check import doubt, report
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import reserved_memory, suggest
+from numalign.analysis.config.system import Ground
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.releases.v1_32 import V1_32
@@ -198,6 +199,23 @@ def test_a_gate_that_stands_for_many_stays_beside_one_that_goes() -> None:
     (step,) = repair(Setup(TWO, config, "kubelet")).steps
     assert step.change is not None
     assert step.change.value == {"AllAlpha": False}
+
+
+def test_a_misspelt_option_goes_where_the_right_one_is_there() -> None:
+    config = KubeletConfig(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options={"full-pcpus-only": "true", "full-pcpu-only": "false"},
+        reserved_system_cpus="0,8",
+    )
+    (step,) = repair(Setup(TWO, config, "kubelet")).steps
+    assert step.change is not None
+    assert step.change.value == {"full-pcpus-only": "true"}
+    assert step.change.why.startswith("allowed: ")
+
+
+@pytest.mark.parametrize("ground", [None, Ground(), Ground(unknown={"evictionHard": "add --eviction-hard"})])
+def test_nobody_doubts_a_start_that_nothing_unknown_decides(ground: Ground | None) -> None:
+    assert doubt(Setup(TWO, KubeletConfig(), "kubelet"), ground) == ""
 
 
 def test_an_option_of_another_manager_is_not_called_new() -> None:
