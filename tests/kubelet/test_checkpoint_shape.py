@@ -58,6 +58,7 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ('{"made": null}', {"made": None}),
     ('{"map": {"1": {"a": "x"}, "+2": null}}', {"map": {1: {"a": "x", "b": 0}, 2: {"a": "", "b": 0}}}),
     (f'{{"map": {{"{LARGEST}": {{}}}}}}', {"map": {LARGEST: {"a": "", "b": 0}}}),
+    (f'{{"map": {{"{LEAST}": {{}}}}}}', {"map": {LEAST: {"a": "", "b": 0}}}),
     ('{"inner": {"b": 1}, "pointer": {"a": "q"}}', {"inner": {"a": "", "b": 1}, "pointer": {"a": "q", "b": 0}}),
     ('{"text": null, "number": null, "cpus": null, "bytes": null, "list": null, "map": null, "inner": null}', {}),
 ]
