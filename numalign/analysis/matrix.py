@@ -185,7 +185,7 @@ def _asked(pod: PodDemand, container: str | None) -> list[tuple[str, int]]:
 
 def _limits(node: Node, name: str) -> bool:
     """Tell whether a resource without a hint still belongs in the matrix: it is one that a manager hands out."""
-    return name in node.device.resources or (name in node.memory.places and node.memory.policy == "Static")
+    return name in node.device.resources or name in node.memory.places
 
 
 def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints | None, ids: tuple[int, ...]) -> Row:

@@ -105,9 +105,8 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
     counted = node.cpu.static and not node.cpu.options.align_by_socket
     if counted and 0 < demand.cpus <= node.cpu.topology.num_cpus:
         found.append(("cpu", str(demand.cpus), node.cpu.minimal_width(demand.cpus)))
-    memory = demand.memory or ()
-    if memory and node.memory.policy == "Static" and all(name in node.memory.places for name, _ in memory):
-        found.append(("memory", "all its", narrowest(node.memory, memory)))
+    if demand.memory and all(name in node.memory.places for name, _ in demand.memory):
+        found.append(("memory", "all its", narrowest(node.memory, demand.memory)))
     for name, amount in demand.devices:
         resource = node.device.resources.get(name)
         if amount and resource and resource.aware and amount <= len(resource.devices):
