@@ -145,7 +145,7 @@ class Refusal(NamedTuple):
     @property
     def lasting(self) -> bool:
         """Tell whether what is said here holds on an empty machine too: more is asked than there could ever be."""
-        if self.around.unreadable or self.around.sums or any(one.requested > one.capacity for one in self.amounts):
+        if self.around.unreadable or any(one.requested > one.capacity for one in self.amounts):
             return True
         if self.odd_cores:
             return True
@@ -262,5 +262,6 @@ def _kind(node: Node, decision: Decision, culprits: Sequence[Row]) -> Stage:
         return "hints"
     memory = [row for row in culprits if row.resource in node.memory.places]
     widths = {row.width for row in culprits if row not in memory}
-    widths |= {together_width(node, memory)} if len(memory) > 1 else {row.width for row in memory}
+    if memory:
+        widths.add(together_width(node, memory))
     return "policy" if len(culprits) == 1 or (node.policy == "restricted" and len(widths) > 1) else "merge"
