@@ -31,7 +31,7 @@ def by_container(pod: Pod) -> dict[str, int] | None:
         return None
     total = effective_of(pod.containers, [_largest_of(pod, container) for container in pod.containers])
     level = _level(pod)
-    named = pod.level.requests if level and pod.level else ()
+    named = pod.level.requests if pod.level else ()
     return total | {name: level.get(name, 0) for name in named if is_own(name)}
 
 

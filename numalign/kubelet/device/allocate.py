@@ -207,7 +207,7 @@ def best_sets(links: Links, pool: DeviceSet, must_include: DeviceSet, size: int)
     """
     missing = size - must_include.bit_count()
     free = [1 << place for place in range(pool.bit_length()) if (pool & ~must_include) >> place & 1]
-    if missing < 0 or missing > len(free):
+    if missing < 0:
         return ()
     if comb(len(free), missing) > MAX_SETS:
         return (_grow(links, free, must_include, missing),)

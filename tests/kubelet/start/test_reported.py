@@ -96,3 +96,4 @@ def test_only_devices_that_are_held_are_taken() -> None:
     last = session.node.device.resources[GPU].devices[-1]
     state = state_of(session.node, [Reported("u", "c", 0, (), {GPU: frozenset({last.id})})])
     assert state.device.allocated == {GPU: 1 << len(session.node.device.resources[GPU].devices) - 1}
+    assert state.cpu.assignments == {}

@@ -60,9 +60,18 @@ def set_and_width(dice: Dice) -> tuple[int, MaskSet, int]:
 
 
 def sets_to_and(dice: Dice) -> tuple[int, list[MaskSet]]:
-    """Sets of which each has the mask of all its nodes."""
+    """Sets of which each has the mask of all its nodes; every second time they can spare little."""
     nodes = size(dice)
-    made = dice.several(lambda each: mask_set(each, nodes), 1, 4)
+    full = (1 << nodes) - 1
+
+    def scarce(each: Dice) -> MaskSet:
+        inside = each.between(1, full)
+        weights = tuple(each.between(1, 4) for _ in range(nodes))
+        spare = each.below(7)
+        there = sum(weight for node, weight in enumerate(weights) if inside >> node & 1)
+        return MaskSet(inside, (AtLeast(weights, max(1, there - spare)),))
+
+    made = dice.several(scarce if dice.flag() else lambda each: mask_set(each, nodes), 1, 4)
     return nodes, [one if one.has(one.nodes) else MaskSet(one.nodes, ()) for one in made]
 
 
