@@ -45,7 +45,6 @@ class Exporters:
         exporter = machine.kind.exporter
         if exporter.mode == "instant":
             self._publish(machine, self._look(machine, now), now)
-            return
         if exporter.mode in ("event", "both") and machine.sample_due is None:
             machine.sample_due = now + microseconds(exporter.event_delay_s)
             self._agenda.add(machine.sample_due, Kind.SAMPLE, machine.number)
@@ -120,11 +119,7 @@ class Exporters:
 
     def arrived(self, machine: SimulatedMachine) -> Sample:
         """Take the next publication that becomes visible. Later samples never overtake earlier ones."""
-        waiting = self._on_the_way[machine.number]
-        newest = waiting.pop(0)
-        if not waiting:
-            del self._on_the_way[machine.number]
-        return newest
+        return self._on_the_way[machine.number].pop(0)
 
     def observed(self, machine: SimulatedMachine, pods: Iterable[int]) -> dict[str, Record]:
         """Say what pods of this scheduler took of each zone."""

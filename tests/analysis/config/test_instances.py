@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from numalign.analysis.config.instances import limits_of, pods_of
+from numalign.analysis.config.system import Facts
 
 PUBLISHED = {
     29: ["m5.large"],
@@ -43,3 +46,12 @@ def test_pods_as_they_are_published(pods: int, instances: list[str]) -> None:
 def test_pods_of_an_instance(instance: str, pods: int | None) -> None:
     assert pods_of(instance) == pods
     assert (limits_of(instance) is None) == (pods is None)
+
+
+@pytest.mark.parametrize(("given", "pods"), [({}, None), ({"instance": "m5.large"}, 29), ({"pods": 8}, 8)])
+def test_the_pods_of_a_network_are_those_of_the_instance(given: dict[str, Any], pods: int | None) -> None:
+    assert Facts(4, 1 << 40, **given).network_pods == pods
+
+
+def test_a_number_of_pods_that_is_given_counts_before_the_instance() -> None:
+    assert Facts(4, 1 << 40, instance="m5.large", pods=8).network_pods == 8

@@ -48,6 +48,7 @@ CORES = [
     ("by their ids", machine((1, "0-31"), (0, "32-64")), "0,32-33"),
     ("a node without CPUs gives none", machine((0, ""), (1, "0-40")), "0-1"),
     ("of a machine without cores the first CPU", machine((0, "2-3"))._replace(cores=()), "2"),
+    ("a core is as low as its lowest thread", machine((0, "0-3"))._replace(cores=(0b0110, 0b1001)), "0,3"),
     ("a node that has given all gives no more", machine((0, "0"), (1, "1-80")), "0-2"),
 ]
 

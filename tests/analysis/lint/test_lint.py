@@ -396,6 +396,14 @@ def test_an_injected_container_is_advised_through_its_injector() -> None:
     assert advice[0] == ('annotate the pod with sidecar.istio.io/proxyCPU: "2" and sidecar.istio.io/proxyCPULimit: "2"')
 
 
+@pytest.mark.parametrize(("cpus", "held"), [(1, "1 exclusive CPU"), (2, "2 exclusive CPUs")])
+def test_a_sidecar_holds_so_many_cpus(cpus: int, held: str) -> None:
+    sidecar = container("proxy", limits={**GOOD, "cpu": cpus}) | SIDECAR
+    found = lint(pod(container(limits=GOOD), init=[sidecar])).findings
+    finding = next(one for one in found if one.code == "sidecar-cpus")
+    assert finding.message == f"the sidecar holds {held} for the life of the pod"
+
+
 def test_the_manual_page_has_every_rule_word_for_word() -> None:
     page = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
     assert set(PAGES) == set(CODES)
