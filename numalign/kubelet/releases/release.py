@@ -54,7 +54,7 @@ def switched(gates: Mapping[str, Gate], given: Mapping[str, bool]) -> Callable[[
     on = {name: gate.default for name, gate in gates.items()}
     for group, stage in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
         if group in given:
-            on |= {name: given[group] for name, gate in gates.items() if gate.stage == stage and not gate.locked}
+            on |= {name: given[group] for name, gate in gates.items() if gate.stage == stage}
     on |= given
     return lambda name: on.get(name, False)
 
@@ -183,7 +183,7 @@ def _option_change(since: Version, row: Option) -> Change:
         ),
     }[level]
     if since == min(row.levels):
-        older, newer = row.appeared or ("unknown", newer)
+        older = "unknown"
     return Change(f"option {row.name}", since, older, newer, with_option(row.name, level), concerns=concerns)
 
 

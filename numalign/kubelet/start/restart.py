@@ -67,8 +67,7 @@ def restart(
     come = tuple(readmit(up, pods, registered=registered, running=running))
     now = come[-1].then if come else up
     stale = now.state if not come else _uncollected(come[-1])
-    over = tuple(uid for uid in holders(stale) if uid not in stale.pods)
-    ready = up._replace(state=twin.collect(up.node, stale._replace(leftovers=over)), pods=now.pods)
+    ready = up._replace(state=twin.collect(up.node, stale._replace(leftovers=tuple(holders(stale)))), pods=now.pods)
     return Restarted(ready, come, stale)
 
 
