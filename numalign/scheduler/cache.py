@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
-from numalign.scheduler import fingerprint, preemption
+from numalign.scheduler import preemption
 from numalign.scheduler.config import CacheConfig
 from numalign.scheduler.nrt.copy import Copy
 from numalign.scheduler.placement import ContainerId
 from numalign.scheduler.record import Belief, Describes, PodEntry
-from numalign.scheduler.request import PodRequest, add, effective, exclusive_containers
+from numalign.scheduler.request import Items, PodRequest, add, effective, exclusive_containers
 from numalign.scheduler.resources import Amounts
 
 Key = TypeVar("Key", bound=Hashable)
@@ -46,7 +47,13 @@ def reserve(config: CacheConfig, belief: Belief, request: PodRequest) -> Belief:
         return belief
     if config.mode == "discard_reserved":
         return belief._replace(on_the_way=belief.on_the_way + 1)
-    return belief._replace(reserved=add(dict(belief.reserved), effective(request).items()))
+    return belief._replace(reserved=add(dict(belief.reserved), _effective(request)))
+
+
+@lru_cache(1024)
+def _effective(request: PodRequest) -> Items:
+    """Of a hundred thousand pods many ask the same."""
+    return tuple(effective(request).items())
 
 
 def settled(config: CacheConfig, belief: Belief) -> Belief:
@@ -96,7 +103,7 @@ def resync(
         return belief
     only_exclusive = config.method == "OnlyExclusiveResources"
     if config.method == "Autodetect":
-        only_exclusive = fingerprint.published(copy.layout.nrt).only_exclusive
+        only_exclusive = copy.layout.only_exclusive
     return accept(copy, pods) if describes(only_exclusive) else belief
 
 

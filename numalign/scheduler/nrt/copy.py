@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal
 
+from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.value import (
     FINGERPRINT,
     PLACEMENT_METADATA,
@@ -25,7 +26,7 @@ _OF_PODS = (FINGERPRINT, PLACEMENT_METADATA)
 class Layout:
     """What an object says beside its free amounts, read once. Layouts that say the same are equal."""
 
-    __slots__ = ("_hash", "_key", "_whole", "_zones", "listed", "manager", "names", "nrt")
+    __slots__ = ("_hash", "_key", "_whole", "_zones", "listed", "manager", "names", "nrt", "only_exclusive")
 
     def __init__(self, nrt: NodeResourceTopology) -> None:
         """Read an object."""
@@ -34,6 +35,8 @@ class Layout:
         self.manager = manager_config(nrt)
         self.listed = nrt.listed
         """All resources that some zone lists."""
+        self.only_exclusive = fingerprint.published(nrt).only_exclusive
+        """Whether its fingerprint is of pods with something of their own only."""
         self.names = tuple(
             [tuple([name for name, one in zone.resources.items() if one.available is not None]) for zone in nrt.zones]
         )

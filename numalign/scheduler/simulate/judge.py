@@ -8,6 +8,7 @@ of `scheduler.causes`, once, too.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from fractions import Fraction
 
 from numalign.scheduler.attempt import Judgement, joined, judge_bag, judge_zones
 from numalign.scheduler.causes import cause
@@ -28,6 +29,8 @@ class Judge:
         self._scheduler = SCHEDULERS[config.kind]
         self._config = config
         self._bags, self._looks = Numbers(), Numbers()
+        self._passed: dict[float | Fraction, Judgement] = {}
+        """Score -> the judgement of a machine that passes with it."""
 
     def sight(self, machine: SimulatedMachine) -> Sight:
         """Look at a machine, if it has changed since the last time."""
@@ -53,7 +56,10 @@ class Judge:
         if zones is None:
             judged = judge_zones(self._scheduler, self._config, sight.seen, machine.kind.totals, shape.request)
             zones = remember(shape.zones, sight.zones, judged)
-        return joined(bag, zones)
+        if not zones.verdict.passed:
+            return zones
+        score = bag.score + zones.score
+        return self._passed.get(score) or remember(self._passed, score, joined(bag, zones))
 
 
 class Causes:

@@ -64,6 +64,8 @@ class Shape:
     def put(self, machine: int, judgement: Judgement) -> None:
         """Replace what is known of a machine."""
         old = self.judged[machine]
+        if old is judgement and not judgement.marks:
+            return
         if self._said_since[machine] != self.failed_attempts:
             self._settle(machine, old)
         if old is not None:

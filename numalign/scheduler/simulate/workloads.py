@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from numalign.model.pod import Pod
@@ -22,6 +23,9 @@ PER_MINUTE: Final = 33
 """Replacements a minute of one ReplicaSet with the proposed brake: 30 to 36 were told of it."""
 
 State = Literal["waiting", "bound", "running", "finished", "failed", "deleted"]
+
+PHASES: Mapping[State, str] = {"waiting": "Pending", "bound": "Pending", "running": "Running"}
+"""The phase of a pod that is not over; all others are `Failed`, those that finished, too."""
 
 
 class Slot:
@@ -44,6 +48,7 @@ class PodRecord:
     """One pod."""
 
     __slots__ = (
+        "_entry",
         "admitted_at",
         "attempts",
         "created",
@@ -68,6 +73,7 @@ class PodRecord:
         self.slot = slot
         self.pod = pod
         self.shape = workload.shape
+        self._entry = workload.shape.entry._replace(pod=pod)
         self.created = created
         self.attempts = 0
         self.state: State = "waiting"
@@ -85,8 +91,10 @@ class PodRecord:
     @property
     def entry(self) -> PodEntry:
         """The pod as a scheduler knows it; finished pods and those that run count as such."""
-        phase = {"waiting": "Pending", "bound": "Pending", "running": "Running"}.get(self.state, "Failed")
-        return self.shape.entry._replace(pod=self.pod, phase=phase)
+        phase = PHASES.get(self.state, "Failed")
+        if self._entry.phase != phase:
+            self._entry = self._entry._replace(phase=phase)
+        return self._entry
 
 
 class WorkloadRun:
