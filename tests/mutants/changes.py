@@ -291,5 +291,5 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
             swapped = [*node.args[:place], other, one, *node.args[place + 2 :]]
             yield ast.Call(node.func, swapped, node.keywords)
     for place, keyword in enumerate(node.keywords):
-        if keyword.arg is not None and keyword.arg not in UNSEEN:
+        if keyword.arg is not None and keyword.arg not in UNSEEN and ast.unparse(node.func) != "TypeVar":
             yield ast.Call(node.func, node.args, [*node.keywords[:place], *node.keywords[place + 1 :]])

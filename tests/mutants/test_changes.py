@@ -43,6 +43,7 @@ LEFT_ALONE = [
     ("the check that two lists have one length", "x = zip(a, strict=True)"),
     ("what only a type checker reads", "if TYPE_CHECKING:\n a = 1"),
     ("an alias of types", "x = a | b"),
+    ("the bound of a variable of types", "x = TypeVar('x', bound=a)"),
 ]
 
 
