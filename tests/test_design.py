@@ -22,11 +22,13 @@ def page(name: str) -> str:
 
 
 def paths(name: str) -> set[str]:
-    """What stands between backticks and reads like a path: from the root, from the package, or beside another one."""
+    """What stands between backticks and reads like a path: from the root, from the package, or beside another one.
+
+    A path of the machine, as where Debian puts a program, is none of the tree.
+    """
     prose = re.sub(r"^```.*?^```$", "", page(name), flags=re.M | re.S)
-    words = {
-        word for word in re.findall(r"`([^`\n]+)`", prose) if re.fullmatch(r"[\w./-]*(/|\.(py|md|toml))[\w./-]*", word)
-    }
+    path = re.compile(r"(?!/)[\w./-]*(/|\.(py|md|toml))[\w./-]*")
+    words = {word for word in re.findall(r"`([^`\n]+)`", prose) if path.fullmatch(word)}
     return {word for word in words if not any(part in word for part in STANDING_FOR_ANY)}
 
 
