@@ -52,7 +52,7 @@ def test_a_claim_that_needs_deep_backtracking_ends_at_the_bound() -> None:
     found = outcome([gpus], [claim("c", request("g", "gpu", 30), request("n", "nic"))], work=work)
     assert found.gave_up
     assert not found.allocated
-    assert work // 40 < found.steps < work
+    assert found.work > work
     assert found.stuck is not None
     assert found.stuck.key.request == 1
 

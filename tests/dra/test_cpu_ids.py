@@ -136,7 +136,7 @@ def test_the_order_of_claims_that_hold_cpus_already_is_doubted() -> None:
     assert order_doubt([held(name, "cpudevmachine", None) for name in "ab"], NODE) == ()
     assert (
         "claims hold CPUs of one group in unknown order: CPU ids are one possible answer"
-        in order_doubt([one, held("c", "cpudevnuma000", 2)], NODE)[0]
+        in order_doubt([one, held("c", "cpudevnuma000", 2), other], NODE)[0]
     )
     assert order_doubt([one, held("c", "cpudevnuma000", 2)], "node-2") == ()
 

@@ -31,7 +31,7 @@ def parse(text: str) -> syntax.Node:
     Raises:
         CompileError: it is no expression, is too long or nested too deep.
     """
-    if len(text) > MAX_TEXT or len(text.encode("utf-8", "replace")) > MAX_TEXT:
+    if len(text.encode("utf-8", "replace")) > MAX_TEXT:
         raise CompileError(f"an expression may have {MAX_TEXT} bytes", 0)
     reader = _Reader(tokens(text))
     node = reader.expression()

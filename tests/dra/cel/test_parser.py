@@ -151,6 +151,7 @@ def test_an_expression_is_refused_with_its_place(text: str, message: str, place:
     with pytest.raises(CompileError) as caught:
         parse(text)
     assert message in caught.value.message
+    assert str(caught.value) == caught.value.message
     assert caught.value.position == place
 
 

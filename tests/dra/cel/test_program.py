@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.dra.cel.errors import EvaluationError
-from tests.dra.cel.selectors import GPU, cost, matches
+from tests.dra.cel.selectors import cost, matches
 
 OWN = "device.attributes['gpu.example.com']"
 
@@ -113,7 +113,14 @@ def test_comparing_costs_a_tenth_of_the_shorter() -> None:
     assert cost(f"{long} != {long} || true") == 100
 
 
-def test_an_error_has_a_cost_too() -> None:
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        pytest.param(f"{OWN}.index / 0 == 1", 4 + 1, id="a call that fails was made"),
+        pytest.param(f"{OWN}.index[?0].hasValue()", 4, id="only what is there is looked up"),
+    ],
+)
+def test_an_error_has_a_cost_too(text: str, whole: int) -> None:
     with pytest.raises(EvaluationError) as caught:
-        matches(f"{OWN}.index / 0 == 1", GPU)
-    assert caught.value.cost == 5
+        matches(text)
+    assert caught.value.cost == whole
