@@ -35,6 +35,7 @@ CPUS = [
     ("a sidecar runs beside the init containers after it", pod(APP, init=(SIDECAR, INIT)), "7", "5"),
     ("and not beside those before it", pod(APP, init=(INIT, SIDECAR)), "5", "5"),
     ("an init container that nothing runs beside", pod(container("a", memory="1Gi"), init=(INIT,)), "5", "5"),
+    ("of nothing there is none", pod(container("a"), init=(container("i", cpu="0"),)), "0", "0"),
     ("overhead comes last", pod(APP, init=(SIDECAR,), overhead={"cpu": "500m"}), "5500m", "3500m"),
     ("the plugin does not know pod-level resources", pod(APP, resources={"requests": {"cpu": "9"}}), "9", "3"),
     ("limits of the pod stand for its requests", pod(APP, resources={"limits": {"cpu": "8"}}), "8", "3"),

@@ -91,7 +91,7 @@ def policy_scope(nrt: NodeResourceTopology) -> tuple[str, str]:
     policy = attribute(nrt.attributes, POLICY)
     if policy is not None:
         scope = attribute(nrt.attributes, SCOPE)
-        return (policy if policy in POLICIES else "none"), (scope if scope in SCOPES and scope else "container")
+        return (policy if policy in POLICIES else "none"), (scope if scope in SCOPES else "container")
     for name in nrt.topology_policies[:1]:
         return legacy_policy(name, short=True) or ("none", "container")
     return "none", "container"

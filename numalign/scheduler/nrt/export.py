@@ -14,8 +14,8 @@ from numalign.kubelet.memory.state import Block
 from numalign.model.cpuset import ids, node_mask
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import ContainerKind, Pod
-from numalign.model.quantity import NANO
-from numalign.model.resources import CPU, MEMORY, hugepages
+from numalign.model.quantity import NANO, QuantityError, parse
+from numalign.model.resources import CPU, MEMORY, hugepages, page_size
 from numalign.scheduler import fingerprint as fingerprints
 from numalign.scheduler import placement as placements
 from numalign.scheduler import request
@@ -189,14 +189,13 @@ def _block_there(block: Block, number: int, allocatable: Sequence[int], like: Li
     return min(max(block.size - before, 0), allocatable[number])
 
 
-_UNITS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
-
-
 def _page_bytes(resource: str) -> tuple[int, str]:
-    """Order huge pages by size; a size of another form comes first."""
-    text = resource.rpartition("-")[2]
-    number = text.rstrip("KMGTi")
-    return (int(number) << _UNITS.get(text[-2:], 0) if number.isdecimal() else 0), text
+    """Order huge pages by size; what is no size comes first."""
+    size = page_size(resource)
+    try:
+        return parse(size).nano, size
+    except QuantityError:
+        return 0, size
 
 
 def _costs(machine: Machine, like: Like) -> dict[int, dict[str, int]]:

@@ -241,7 +241,7 @@ class Run:
         """A pod was evicted by the kubelet to admit a critical one."""
         for number in machine.listed:
             pod = self.pods[number]
-            if pod.pod.uid == uid and pod.state == "running":
+            if pod.pod.uid == uid:
                 pod.reason = "Preempting"
                 self._leave(pod, "failed")
                 self._failed(pod)

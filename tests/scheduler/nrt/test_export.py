@@ -62,14 +62,18 @@ def test_a_numa_node_lists_the_huge_pages_that_it_has() -> None:
 
 
 def test_resources_come_in_one_order() -> None:
-    """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in."""
+    """Rule 28: CPUs, memory, huge pages by size, devices by name, whatever order the machine has them in.
+
+    A machine that is made of an object may have pages of no size.
+    """
     devices = {f"example.com/{name}": (Device(name, (0, 1)),) for name in ("z", "a", "k")}
-    pages = dict.fromkeys(("1Gi", "64Ki", "2Mi", "512Mi", "32Mi", "16Mi"), GI)
+    sizes = ("huge", "2k", "64Ki", "2Mi", "16Mi", "32Mi", "512Mi", "1Gi")
+    pages = dict.fromkeys(sizes[::-1], GI)
     nrt = export(with_pods(static(regular(devices=devices, hugepages=pages)), []), "n")
     for zone in nrt.zones:
         assert list(zone.resources) == [
             *("cpu", "memory"),
-            *(f"hugepages-{size}" for size in ("64Ki", "2Mi", "16Mi", "32Mi", "512Mi", "1Gi")),
+            *(f"hugepages-{size}" for size in sizes),
             *("example.com/a", "example.com/k", "example.com/z"),
         ]
 
