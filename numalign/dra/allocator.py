@@ -59,28 +59,28 @@ def allocate(
     except GaveUpError:
         return Outcome(gave_up=True, work=selection.cost // COST_OF_WORK)
     except AllocationError as error:
-        return _failed(error, error.key, selection.cost // COST_OF_WORK)
+        return _failed(error, error.key, 0, selection.cost // COST_OF_WORK)
     search = _Search(claims, wanted, pools, used, features, selection, work)
     try:
         done = search.run()
     except GaveUpError:
-        return Outcome(gave_up=True, stuck=search.stuck, work=search.spent())
+        return Outcome(gave_up=True, stuck=search.stuck, steps=search.steps, work=search.spent())
     except AllocationError as error:
-        return _failed(error, search.at, search.spent())
+        return _failed(error, search.at, search.steps, search.spent())
     if not done:
         invalid = any(pool.invalid for pool in pools) and features.release != "1.34"
         said = "invalid resource pools were encountered" if invalid else ""
-        return Outcome(error=said, stuck=search.stuck, work=search.spent())
+        return Outcome(error=said, stuck=search.stuck, steps=search.steps, work=search.spent())
     results = tuple(
         claim_allocation(node, index, claim, wanted, search.held.taken[index], mended=features.mended)
         for index, claim in enumerate(claims)
     )
-    return Outcome(claims=results, work=search.spent(), chosen=search.chosen)
+    return Outcome(claims=results, steps=search.steps, work=search.spent(), chosen=search.chosen)
 
 
-def _failed(error: AllocationError, at: RequestKey | None, work: int) -> Outcome:
+def _failed(error: AllocationError, at: RequestKey | None, steps: int, work: int) -> Outcome:
     """Fail for good: all but "nothing fits on this node" ends the scheduling cycle of the pod (D-50)."""
-    return Outcome(error=str(error), ends_cycle=True, selector=error.selector, error_at=at, work=work)
+    return Outcome(error=str(error), ends_cycle=True, selector=error.selector, error_at=at, steps=steps, work=work)
 
 
 class _Found(Enum):
@@ -127,6 +127,7 @@ class _Search:
         self.held = Holdings(claims, pools, used, features)
         self.chosen: dict[RequestKey, int] = {}
         self.stuck: Rejections | None = None
+        self.steps = 0
         self.at: RequestKey | None = None
         """The request that was looked at last."""
         self.work = work
@@ -137,6 +138,7 @@ class _Search:
     def run(self) -> bool:
         """Search; true if all claims got their devices."""
         stack: list[_Part] = [self._part(_Place(RequestKey(0, 0)))]
+        self.steps = 1
         sent: _Found | None = None
         while stack:
             try:
@@ -145,6 +147,7 @@ class _Search:
                 sent = stop.value
                 stack.pop()
                 continue
+            self.steps += 1
             self._spend()
             stack.append(self._part(place))
             sent = None

@@ -77,6 +77,8 @@ class Outcome(NamedTuple):
     """Where the search got furthest without success."""
     gave_up: bool = False
     """The search was stopped at its bound: there may be a solution."""
+    steps: int = 0
+    """How often the search was entered; recorded cases tell it of kube-scheduler's allocator."""
     work: int = 0
     """How much was tried, in the unit of the search's bound."""
     chosen: Mapping[RequestKey, int] = {}

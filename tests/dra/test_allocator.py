@@ -52,7 +52,7 @@ def test_a_claim_that_needs_deep_backtracking_ends_at_the_bound() -> None:
     found = outcome([gpus], [claim("c", request("g", "gpu", 30), request("n", "nic"))], work=work)
     assert found.gave_up
     assert not found.allocated
-    assert found.work > work
+    assert work // 40 < found.steps < work
     assert found.stuck is not None
     assert found.stuck.key.request == 1
 
@@ -66,7 +66,7 @@ def test_selectors_that_cost_too_much_together_end_it_too() -> None:
         [gpus], [claim("c", request("g", "gpu", 200, allocationMode="All", selectors=selectors))], work=10_000
     )
     assert found.gave_up
-    assert found.error == ""
+    assert (found.error, found.steps) == ("", 0), "it ends before the search"
 
 
 def test_no_number_of_devices_exhausts_the_stack() -> None:
