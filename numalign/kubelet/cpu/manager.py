@@ -93,13 +93,23 @@ class CPUManager(NamedTuple):
         return self.allocatable if self.options.strict_cpu_reservation else self.topology.cpus
 
     def take(self, free: CPUSet, n: int) -> CPUSet:
-        """Take `n` of the `free` CPUs (8).
+        """Take `n` of the `free` CPUs in the way the options ask for (8); nothing for n < 1.
 
         Raises:
             AllocationError: it cannot be done.
             KubeletHangError: the kubelet would search for ever (8.31).
         """
-        return take(self.topology, self.options, free, n, self.partial_fit, self.distribute)
+        topology, options = self.topology, self.options
+        if options.distribute_cpus_across_numa:
+            group = topology.cpus_per_core if options.full_pcpus_only else 1
+            return self.distribute(topology, options, free, n, group)
+        return take_packed(
+            topology,
+            free,
+            n,
+            spread=options.distribute_cpus_across_cores,
+            uncore=self.partial_fit if options.prefer_align_cpus_by_uncorecache else None,
+        )
 
     def minimal_width(self, request: int) -> int:
         """How few NUMA nodes could hold a request on an empty machine: minSize of 6.3."""
@@ -114,11 +124,11 @@ def start(
     gates: Gates,
     levels: Mapping[str, Level],
     topology_policy: str,
-    reserved: CPUSet = 0,
+    reserved: CPUSet,
     reservation_nano: int | None,
-    waive_reservation: bool = False,
-    partial_fit: PartialFit = exact_fit,
-    distribute: Distribute = distribute,
+    waive_reservation: bool,
+    partial_fit: PartialFit,
+    distribute: Distribute,
 ) -> CPUManager:
     """Start the CPU Manager (rows 6 and 8 of docs/rules/kubelet-files.md 56 are `options.check_gate` and this).
 
@@ -201,36 +211,3 @@ def _reserved_cpus(manager: CPUManager, explicit: CPUSet, number: int) -> CPUSet
             f"(size of {format_set(reserved)} did not equal {number})"
         )
     return reserved
-
-
-def take(
-    topology: CPUTopology,
-    options: CPUPolicyOptions,
-    free: CPUSet,
-    n: int,
-    partial_fit: PartialFit = exact_fit,
-    distribute: Distribute = distribute,
-) -> CPUSet:
-    """Take `n` of the `free` CPUs in the way the options ask for; nothing for n < 1.
-
-    Args:
-        topology: the machine.
-        options: the policy's options.
-        free: what there is to take from.
-        n: how many.
-        partial_fit: what an uncore cache gives for a rest that is less than the whole cache.
-        distribute: how they are spread over NUMA nodes.
-
-    Raises:
-        AllocationError: it cannot be done.
-        KubeletHangError: the kubelet would search for ever (8.31).
-    """
-    if options.distribute_cpus_across_numa:
-        return distribute(topology, options, free, n, topology.cpus_per_core if options.full_pcpus_only else 1)
-    return take_packed(
-        topology,
-        free,
-        n,
-        spread=options.distribute_cpus_across_cores,
-        uncore=partial_fit if options.prefer_align_cpus_by_uncorecache else None,
-    )

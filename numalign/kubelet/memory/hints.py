@@ -165,11 +165,16 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
     No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.
     """
     if not isinstance(hints, HintFamily):
-        found = [hint for hint in hints if hint.numa_affinity is not None and not required & ~hint.numa_affinity]
-        return min(found, key=_rank, default=None)
-    nodes = 0
-    for mask_set in hints.sets:
-        nodes |= mask_set.nodes
+        found = [
+            (not hint.preferred, mask.bit_count(), mask)
+            for hint in hints
+            if (mask := hint.numa_affinity) is not None and not required & ~mask
+        ]
+        if not found:
+            return None
+        worse, _, mask = min(found)
+        return TopologyHint(mask, not worse)
+    nodes = hints.nodes
     if hints.width == 1 and not required & (required - 1):
         for node in (required,) if required else (1 << place for place in ids(nodes)):
             if hints.has(node):
@@ -180,11 +185,6 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
         if masks:
             return TopologyHint(min(masks), width == hints.width)
     return None
-
-
-def _rank(hint: TopologyHint) -> tuple[bool, int, int]:
-    mask = hint.numa_affinity or 0
-    return (not hint.preferred, mask.bit_count(), mask)
 
 
 def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:

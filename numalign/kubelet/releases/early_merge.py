@@ -126,7 +126,6 @@ def merge_devices(answer: ProviderAnswer, full: int) -> ProviderAnswer:
         flags[mask] = preferred or flags.get(mask, False)
     if len(lists) == lists.count(DO_NOT_CARE):
         return {}
-    flags.pop(0, None)
     return {"devices": HintList(TopologyHint(mask, flags[mask]) for mask in masks_by_width(full) if mask in flags)}
 
 

@@ -119,6 +119,14 @@ class HintFamily(NamedTuple):
     width: int
     socket_alignment: SocketAlignment | None = None
 
+    @property
+    def nodes(self) -> NUMAMask:
+        """All nodes of the sets."""
+        nodes = 0
+        for mask_set in self.sets:
+            nodes |= mask_set.nodes
+        return nodes
+
     def has(self, mask: NUMAMask) -> bool:
         """Tell whether `mask` is one of the hints."""
         for mask_set in self.sets:  # noqa: SIM110 (see MaskSet.has)
@@ -182,9 +190,7 @@ def expand(family: HintFamily) -> HintList:
     Raises:
         KubeletHangError: more than `MAX_LISTED` nodes. The kubelet lists them and does not come back.
     """
-    nodes = 0
-    for mask_set in family.sets:
-        nodes |= mask_set.nodes
+    nodes = family.nodes
     if nodes.bit_count() > MAX_LISTED:
         raise KubeletHangError(f"the hint providers list every set of {nodes.bit_count()} NUMA nodes")
     ordered: Iterable[NUMAMask] = _members(family.sets[0])

@@ -8,6 +8,7 @@ from numalign.kubelet.cpu import CPUManager, CPUState, initial_state, start
 from numalign.kubelet.cpu.allocate import allocate_until_1_36
 from numalign.kubelet.cpu.manager import distribute_until_1_36
 from numalign.kubelet.cpu.topology import CPUTopology, build
+from numalign.kubelet.cpu.uncore import exact_fit
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.releases.table import LATEST
@@ -73,6 +74,7 @@ def manager(machine: Machine, *options: str, reserved: str = "", count: int | No
         reserved=cpus,
         reservation_nano=(cpus.bit_count() if count is None else count) * NANO,
         waive_reservation=True,
+        partial_fit=exact_fit,
         distribute=distribute_until_1_36,
     )
 

@@ -8,8 +8,10 @@ import pytest
 
 from numalign.errors import StartError
 from numalign.kubelet.cpu import CPUManager, CPUState, check_reserved_online, initial_state, start, validate
+from numalign.kubelet.cpu.manager import distribute
 from numalign.kubelet.cpu.options import check_gate
 from numalign.kubelet.cpu.topology import build
+from numalign.kubelet.cpu.uncore import exact_fit
 from numalign.kubelet.releases.v1_32 import V1_32
 from numalign.model.cpuset import format_set, parse
 from numalign.model.machine import Machine, NUMANode, Unit
@@ -43,6 +45,8 @@ def try_start(
         reserved=parse(reserved),
         reservation_nano=nano,
         waive_reservation=waive,
+        partial_fit=exact_fit,
+        distribute=distribute,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from numalign.kubelet.cpu.balance import Balance, plan
-from numalign.kubelet.cpu.manager import distribute, distribute_once, distribute_until_1_36, take
+from numalign.kubelet.cpu.manager import CPUManager, distribute, distribute_once, distribute_until_1_36
 from numalign.kubelet.cpu.one_socket import best_in_one_socket
 from numalign.kubelet.cpu.options import NO_OPTIONS
 from numalign.kubelet.errors import AllocationError, KubeletHangError
@@ -71,10 +71,9 @@ SPREAD = NO_OPTIONS._replace(distribute_cpus_across_numa=True)
 
 def test_a_share_that_is_lowered_late_can_hang_the_kubelet() -> None:
     """docs/rules/kubelet-1.37.md 3.3."""
-    machine = topology(TEN_NODES)
-    with pytest.raises(AllocationError, match="accounting error"):
-        take(machine, SPREAD, E9, 20, distribute=distribute_until_1_36)
-    with pytest.raises(AllocationError, match="accounting error"):
-        take(machine, SPREAD, E9, 20, distribute=distribute_once)
+    manager = CPUManager("static", SPREAD, topology(TEN_NODES))
+    for once in (distribute_until_1_36, distribute_once):
+        with pytest.raises(AllocationError, match="accounting error"):
+            manager._replace(distribute=once).take(E9, 20)
     with pytest.raises(KubeletHangError, match="never ends"):
-        take(machine, SPREAD, E9, 20, distribute=distribute)
+        manager._replace(distribute=distribute).take(E9, 20)

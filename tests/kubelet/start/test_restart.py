@@ -147,3 +147,4 @@ def test_a_resize_is_judged(wanted_pod: Pod, gates: dict[str, bool], expected: t
 
     assert (answer.changed, answer.admit, answer.reason, answer.stage) == expected
     assert answer.state.cpu.assignments == state.cpu.assignments
+    assert (list(answer.state.pods), answer.state.leftovers) == (["a"], ())

@@ -131,7 +131,7 @@ MINUTE = 120_000_000
         (Effort(MINUTE - 2_000_000), None, False),
         (Effort(combinations=2 * MINUTE), None, True),
         (NO_EFFORT, 60.0, True),
-        (NO_EFFORT, 59.5, False),
+        (NO_EFFORT, 59.9999999, False),
         (Effort(combinations=10**400), None, True),  # more than a float holds
     ],
 )

@@ -439,7 +439,7 @@ def test_long_lists_merge_as_walked(one: list[int], other: list[int], short: lis
 def few_hints(dice: Dice) -> tuple[list[HintList], NUMAInfo]:
     """Up to three lists of up to six hints on four nodes, preferred or not, near and far."""
     rows = {node: tuple(dice.pick((10, 11, 20)) for _ in range(4)) for node in range(4)}
-    lists = dice.several(lambda one: HintList(one.several(some_hint, 1, 6)), 1, 3)
+    lists = dice.several(lambda one: HintList(one.several(some_hint, 1, 6)), 0, 3)
     return lists, numa_info(range(4), rows)
 
 

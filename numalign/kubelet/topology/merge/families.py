@@ -52,10 +52,7 @@ def _single_node(families: Sequence[HintFamily]) -> NUMAMask | None:
     """Return the lowest node that is a preferred hint of every family."""
     common = -1
     for family in families:
-        nodes = 0
-        for mask_set in family.sets:
-            nodes |= mask_set.nodes
-        common &= nodes
+        common &= family.nodes
     while common:
         bit = common & -common
         for family in families:
@@ -81,10 +78,8 @@ def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask | Non
             return _single_node(families)
     # The resources of one provider often share a family (memory and its huge pages).
     distinct = [family for index, family in enumerate(families) if family not in families[:index]]
-    if by_width:
-        return _narrowest(distinct, width, numa)
-    for width in range(1, numa.full.bit_count() + 1):
-        mask = _narrowest(distinct, width, numa)
+    for each in (width,) if by_width else range(1, numa.full.bit_count() + 1):
+        mask = _narrowest(distinct, each, numa)
         if mask is not None:
             return mask
     return None

@@ -120,7 +120,7 @@ def in_every_set(
     is_required = [bool(required >> node & 1) for node in order]
     return InEverySet(
         weights=weights,
-        needs=tuple([max(0, condition.need) for condition in conditions]),
+        needs=tuple([condition.need for condition in conditions]),
         reach=[_reach(row, width) for row in most],
         shares=shares,
         reach_shares=_reach(together, width),
@@ -140,7 +140,6 @@ def _reach(weights: Sequence[int], width: int) -> list[list[int]]:
     rows = [[0] * (width + 1)]
     for weight in weights:
         insort(largest, -weight)
-        del largest[width:]
-        sums = [-total for total in accumulate(largest, initial=0)]
+        sums = [-total for total in accumulate(largest[:width], initial=0)]
         rows.append(sums + [sums[-1]] * (width + 1 - len(sums)))
     return rows
