@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -10,8 +10,10 @@ from numalign.kubelet import admission, device, node
 from numalign.kubelet.admission import admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import PodDemand, read_demand
+from numalign.kubelet.errors import KubeletHangError
 from numalign.kubelet.node import AdmitResult, Node, NodeState
 from numalign.kubelet.setup import Setup
+from numalign.kubelet.topology.scopes import admit_pod
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
 from numalign.model.machine import Device, Machine, NUMANode, Unit
@@ -323,7 +325,24 @@ class TestReasons:
 
         assert (result.admit, result.stage, result.provider) == (False, "panic", "")
         assert result.container == ("c0" if scope == "container" else None)
+        assert (result.hints, result.decisions) == ({}, ())
         assert after.leftovers == ("p",)
+
+    def test_a_hang_while_a_pod_is_given_its_cpus_as_a_whole_is_a_result(self) -> None:
+        def hang(*_asked: object) -> NoReturn:
+            raise KubeletHangError("never ends")
+
+        of, empty = start("restricted", "pod")
+        devices, (cpus, manager), memory = of.topology.providers
+        topology = of.topology._replace(
+            scopes={"pod": admit_pod}, providers=(devices, (cpus._replace(allocate_pod=hang), manager), memory)
+        )
+
+        after, result = node.admit(of._replace(topology=topology), empty, pod("p", asks())._replace(as_a_whole=True))
+
+        assert (result.admit, result.stage, result.provider, result.container) == (False, "hang", "cpu", None)
+        assert (result.message, list(result.hints), len(result.decisions)) == ("never ends", ["c0"], 1)
+        assert (after.states, after.hints, after.leftovers) == (empty.states, {}, ("p",))
 
     def test_hints_are_merged_over_nodes_up_to_63(self) -> None:
         far = machine()._replace(numa_nodes=tuple(NUMANode(n, 0b1111 << place, GIB) for place, n in ((0, 63), (4, 64))))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from numalign.analysis.node.state import state_findings
+from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome, Session, admit, admit_in_order, open_session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.checkpoint import CPUCheckpoint, sealed, write
@@ -149,8 +150,10 @@ class TestWarning:
     def test_a_pod_that_loses_its_pinning_is_told(self, minor: int, gates: dict[str, bool], lost: bool) -> None:
         (outcome,) = admitted(minor, pod({"cpu": "2", "memory": "2Gi"}), gates=gates)
 
+        text = f"kubelet 1.{minor} pins no CPUs and no memory of a pod with spec.resources"
+        told = [notice for notice in outcome.notices if notice.code == "pod-level-unpinned"]
         assert outcome.admit
-        assert ("pod-level-unpinned" in {notice.code for notice in outcome.notices}) is lost
+        assert told == ([Notice("pod-level-unpinned", text, "p")] if lost else [])
         assert bool(outcome.after.cpu.assignments) is not lost
 
 

@@ -84,6 +84,5 @@ def socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:
 
 
 def sets_tried(manager: CPUManager, _state: CPUState, pod: PodDemand, container: ContainerDemand | None) -> int:
-    """Count the sets of NUMA nodes that are tried: all of those with CPUs."""
-    asked = (container or pod).cpus and manager.static
-    return all_sets(len(manager.topology.nodes)) if asked else 0
+    """Count the sets of NUMA nodes that are tried: all of those with CPUs, of which policy `none` knows none."""
+    return all_sets(len(manager.topology.nodes)) if (container or pod).cpus else 0

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.kubelet.cpu import (
+    CPUManager,
     CPUState,
     allocate,
     container_hints,
@@ -208,3 +209,9 @@ def test_a_socket_of_two_nodes_is_claimed_twice_and_gives_too_few() -> None:
 
     assert node.ask(8, uid="p") == "0-1,4-5"
     assert oddities(node.manager, before, node.state, pod("p"), container("c", 8)) == (TOO_FEW,)
+
+
+def test_where_no_cpus_are_exclusive_nothing_is_odd() -> None:
+    started = CPUManager("none")
+    state = initial_state(started)
+    assert oddities(started, state, state, pod("p", container("c", 8)), container("c", 8)) == ()

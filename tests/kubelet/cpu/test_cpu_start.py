@@ -68,6 +68,7 @@ PAIR = "static policy options {} and {} can not be used at the same time"
             "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
         ),
         ({"options": {"full": "1"}}, WRAPPED + 'unknown CPU Manager Policy option: "full"'),
+        ({"options": {"no": "1", "full": "1"}}, WRAPPED + 'unknown CPU Manager Policy option: "full"'),
         (
             {"options": {SPREAD: "false"}, "gates": {}},
             WRAPPED + f'CPU Manager Policy Alpha-level Options not enabled, but option "{SPREAD}" provided',

@@ -10,6 +10,11 @@ from numalign.model.pod import ContainerKind
 from tests.kubelet.cpu.support import container
 
 
+def test_at_first_nobody_holds_anything() -> None:
+    """Rule 4.5."""
+    assert CPUState(0b11) == (0b11, {}, "", 0, {})
+
+
 def test_without_the_static_policy_no_topology_is_known() -> None:
     assert not any(NO_TOPOLOGY)
 

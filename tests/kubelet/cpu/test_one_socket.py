@@ -64,6 +64,11 @@ def test_the_search_finds_what_the_rule_finds(case: Case) -> None:
     assert best_in_one_socket(asked, [{one} for one in sockets]) == expected
 
 
+def test_a_search_over_too_many_nodes_is_a_hang() -> None:
+    with pytest.raises(KubeletHangError, match="takes hours"):
+        best_in_one_socket(plan(range(20, 52), range(32), 16 * 20 + 7, 1, 16), [{0}] * 32)
+
+
 E9 = parse(",".join(f"{5 * node + (node > 3)}-{5 * node + 4}" for node in range(10)))
 """The fourth of E9: a stored combination that was overwritten has a node with too few CPUs."""
 SPREAD = NO_OPTIONS._replace(distribute_cpus_across_numa=True)

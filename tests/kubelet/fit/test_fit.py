@@ -269,6 +269,7 @@ def test_what_the_machine_does_not_say_is_not_judged() -> None:
         "node name",
     ]
     assert checked(pod(nodeName=A.name), [], A).notes == ()
+    assert checked(pod(requests={"ephemeral-storage": "0"}), [], silent).notes == ()
 
 
 LABELS_UNKNOWN = "node selector and node affinity: not judged, the machine does not say which labels the node has"

@@ -72,6 +72,13 @@ def test_huge_pages_cannot_be_reserved() -> None:
     assert refused.value.message == NOT_EQUAL.format("2Mi", "hugepages-2Mi", "0")
 
 
+def test_none_of_a_resource_is_what_nobody_reserves() -> None:
+    """Rule 5: a sum of 0 is equal to a node reservation that does not name the resource."""
+    reserved = (MemoryReservation(0, {"memory": "1Gi", "hugepages-2Mi": "0"}),)
+    manager = start(machine(), "Static", read_reserved_memory(reserved), {"memory": quantity.parse("1Gi")})
+    assert manager.system_reserved == ((GI, 0),)
+
+
 @pytest.mark.parametrize(
     ("policy", "text"),
     [

@@ -296,24 +296,6 @@ class TestAdmission:
         assert outcome.admit is admitted
         assert bool(outcome.result.decisions) is not admitted
 
-    @pytest.mark.parametrize(
-        ("version", "policy", "starts"),
-        [
-            ("1.16", "restricted", False),
-            ("1.26", "restricted", False),
-            ("1.16", "none", True),
-            ("1.29", "restricted", True),
-        ],
-    )
-    def test_the_gate_of_the_whole_manager_turned_off(self, version: str, policy: str, starts: bool) -> None:
-        off = config(policy, feature_gates={"TopologyManager": False})
-        setup = Setup(machine(), off, "ideal", kubelet(parse_version(version)))
-        if starts:
-            open_session(setup)
-        else:
-            with pytest.raises(StartError, match="TopologyManager restricted requires feature gate TopologyManager"):
-                open_session(setup)
-
     def test_the_first_alpha_merges_devices_by_itself(self) -> None:
         """GPU and NIC without a common node: inside the Device Manager nothing is left, so it cannot fit.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.kubelet.admission import Session, admit, open_session
+from numalign.kubelet.memory.state import Block
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.reported import Reported, state_of
 from tests.analysis.support import GPU, NIC, STATIC, config, limits, machine, pod_of
@@ -64,6 +65,16 @@ def test_free_memory_is_what_it_was_over_the_nodes_of_a_group() -> None:
 
     for place in session.node.memory.places.values():
         assert sum(state.memory.free[place]) == sum(session.state.memory.free[place])
+
+
+def test_memory_of_one_node_is_taken_from_it_once() -> None:
+    empty = open_session(Setup(machine("figure-1"), config("best-effort", **STATIC), "ideal"), fit_check=False)
+    place = empty.node.memory.places["memory"]
+    block = Block(0b1, "memory", 1 << 30)
+    state = state_of(empty.node, [Reported("u", "c", 0, (block,), {})])
+
+    assert empty.state.memory.free[place][0] - state.memory.free[place][0] == block.size
+    assert state.memory.free[place][1:] == empty.state.memory.free[place][1:]
 
 
 @pytest.mark.parametrize("order", [1, -1])

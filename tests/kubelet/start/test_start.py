@@ -207,6 +207,18 @@ def test_a_setting_that_came_later(setting: str, fields: dict[str, Any], since: 
     assert caught.value.message == text
 
 
+@pytest.mark.parametrize(
+    ("minor", "policy", "starts"),
+    [(16, "restricted", False), (26, "restricted", False), (16, "none", True), (29, "restricted", True)],
+)
+def test_the_gate_of_the_whole_topology_manager_turned_off(minor: int, policy: str, starts: bool) -> None:
+    """It went with 1.29."""
+    off = KubeletConfig(policy, feature_gates={"TopologyManager": False}, eviction_hard={})
+    text = "TopologyManager restricted requires feature gate TopologyManager"
+    with nullcontext() if starts else pytest.raises(StartError, match=text):
+        check_start(Setup(TWO, off, "ideal", kubelet((1, minor))))
+
+
 @pytest.mark.parametrize(("last", "starts"), [(-1, False), (63, True), (64, False)])
 def test_a_mask_holds_64_nodes(last: int, starts: bool) -> None:
     machine = Machine("far", (NUMANode(0, 1), NUMANode(last, 2)))
