@@ -111,8 +111,8 @@ class SocketAlignment(NamedTuple):
 class HintFamily(NamedTuple):
     """The hints of one resource: members of any of `sets`; preferred when they have `width` nodes.
 
-    At least one mask is a member (a provider whose family would be empty answers `CANNOT_FIT`, or, as the Memory
-    Manager does, has no opinion).
+    Each set has members, all of its nodes among them (a provider that knows of no set answers `CANNOT_FIT`, or, as the
+    Memory Manager does, has no opinion).
     """
 
     sets: tuple[MaskSet, ...]

@@ -98,6 +98,7 @@ def search(dice: Dice) -> tuple[list[int], int, int, int]:
 @example(([3, 3, 3, 3, 5], 10, 1, 4))
 @example(([5, 5, 5, 5], 14, 2, 4))
 @example(([4, 4, 4, 4, 4, 4, 4], 28, 1, 7))
+@example(([5, 5, 5, 3, 3, 3], 6, 2, 4))
 def test_the_search_finds_what_the_rule_finds(case: tuple[list[int], int, int, int]) -> None:
     free, n, group, k = case
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from numalign.kubelet.cpu.balance import Balance, plan
 from numalign.kubelet.cpu.manager import CPUManager, distribute, distribute_once, distribute_until_1_36
@@ -49,8 +49,13 @@ def search(dice: Dice) -> Case:
     return free, [dice.between(0, 1) for _ in free], n, group, dice.between(1, len(free))
 
 
+EVEN_AT_ONCE: Case = ([5, 5, 5, 3, 3, 3], [0] * 6, 6, 2, 4)
+"""The first combination leaves 3 CPUs everywhere; a later one would hang the kubelet."""
+
+
 @draws(240)
 @given(rolled(search, 48))
+@example(EVEN_AT_ONCE)
 def test_the_search_finds_what_the_rule_finds(case: Case) -> None:
     free, sockets, n, group, k = case
     asked = plan(free, range(len(free)), n, group, k)

@@ -10,7 +10,6 @@ from numalign.kubelet.topology.hints import (
     Hints,
     MaskSet,
     SocketAlignment,
-    expand,
 )
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from tests.dice import Dice
@@ -48,16 +47,15 @@ def mask_set(dice: Dice, nodes: int) -> MaskSet:
 
 
 def family(dice: Dice, nodes: int) -> Hints:
-    """A family with at least one member, else what a provider answers without one."""
-    parts = tuple(dice.several(lambda each: mask_set(each, nodes), 1, 3))
+    """A family of sets that have members, else what a provider answers without one."""
+    parts = tuple([one for one in dice.several(lambda each: mask_set(each, nodes), 1, 3) if one.has(one.nodes)])
     if dice.below(5) == 4:
         group = mask(dice, nodes)
         parts = (*parts, MaskSet(group, (), group))
     sockets = None
     if dice.below(6) == 5:
         sockets = SocketAlignment(dice.between(1, 2), (mask(dice, nodes), mask(dice, nodes)))
-    made = HintFamily(parts, dice.between(1, nodes), sockets)
-    return made if expand(made) else CANNOT_FIT
+    return HintFamily(parts, dice.between(1, nodes), sockets) if parts else CANNOT_FIT
 
 
 def machine(dice: Dice) -> NUMAInfo:

@@ -355,6 +355,6 @@ def test_a_search_looks_at_little(
         best_member((wanted,), 8, numa, sockets)
 
 
-@pytest.mark.parametrize(("width", "mask"), [(1, 0b10), (2, 0b110), (3, 0b10110), (4, None)])
-def test_where_anything_goes_the_lowest_nodes_are_taken(width: int, mask: int | None) -> None:
+@pytest.mark.parametrize(("width", "mask"), [(1, 0b10), (2, 0b110), (3, 0b10110)])
+def test_where_anything_goes_the_lowest_nodes_are_taken(width: int, mask: int) -> None:
     assert lowest.lowest([1, 2, 4], width, lowest.Anything()) == mask

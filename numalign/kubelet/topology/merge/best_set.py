@@ -40,7 +40,7 @@ class Limits(Protocol[State]):
         """Leave node `index` out; None: that is not acceptable."""
 
     def hopeful(self, index: int, wanted: int, state: State) -> bool:
-        """Tell whether taking `wanted` of the first `index` nodes may do. Exact when `index` is 0."""
+        """Tell whether taking `wanted` of the first `index` nodes, no more, may do. Exact when `index` is 0."""
 
 
 class Anything(NamedTuple):
@@ -59,8 +59,8 @@ class Anything(NamedTuple):
         return state
 
     def hopeful(self, index: int, wanted: int, state: tuple[()]) -> bool:  # noqa: ARG002
-        """There only have to be enough nodes."""
-        return wanted <= index
+        """Any nodes may do."""
+        return True
 
 
 def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> NUMAMask | None:
@@ -68,7 +68,7 @@ def lowest(order: Sequence[int], width: int, limits: Limits[State]) -> NUMAMask 
 
     Args:
         order: the nodes, ascending.
-        width: how many to take.
+        width: how many of them to take.
         limits: what is acceptable.
 
     Raises:
@@ -109,7 +109,7 @@ def closest(
 
     Args:
         order: the nodes, ascending.
-        width: how many to take.
+        width: how many of them to take.
         limits: what is acceptable.
         numa: with distances.
         holds: tells of a whole mask that it is acceptable; it may miss some.

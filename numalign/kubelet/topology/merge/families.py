@@ -43,7 +43,7 @@ def merge_families(lists: Sequence[Hints], numa: NUMAInfo, *, only_single: bool,
         mask = _single_node(families) if only_single else _preferred(families, numa)
         if mask is not None:
             return TopologyHint(mask, True)
-    if only_single or only_preferred or not numa.full:
+    if only_single or only_preferred:
         return TopologyHint(numa.full, False)
     return TopologyHint(_non_preferred(families, numa), False)
 
@@ -161,8 +161,7 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
         return numa.full
     target = max(narrowest_width(family.sets) for family in families)
     best: tuple[int, int, int] | None = None
-    members = [[mask_set for mask_set in family.sets if mask_set.has(mask_set.nodes)] for family in families]
-    for sets in product(*members):
+    for sets in product(*[family.sets for family in families]):
         common = numa.full
         for mask_set in sets:
             common &= mask_set.nodes

@@ -71,7 +71,7 @@ class InEverySet(NamedTuple):
     def hopeful(self, index: int, wanted: int, state: Missing) -> bool:
         """Tell whether `wanted` of the first `index` nodes may give what is missing."""
         missing, hit = state
-        if wanted > index or self.required_below[index] > wanted:
+        if self.required_below[index] > wanted:
             return False
         for lack, reach in zip(missing, self.reach, strict=True):
             if reach[index][wanted] < lack:

@@ -57,12 +57,10 @@ def _replaces(best: Candidate, candidate: Candidate, width: int, numa: NUMAInfo)
         return preferred
     old_count, new_count = old.bit_count(), new.bit_count()
     if new_count == old_count:
-        return new != old and (_average(new, numa, old) < 0 or (_average(new, numa, old) == 0 and new < old))
+        return new != old and (_average(new, numa, old), new) < (0, old)
     if preferred or old_count > width:
         return new_count < old_count
-    if old_count == width or new_count > width:
-        return False
-    return new_count == width or new_count > old_count
+    return old_count < new_count <= width
 
 
 def _average(new: NUMAMask, numa: NUMAInfo, old: NUMAMask) -> int:
