@@ -50,7 +50,7 @@ def allocate_until_1_36(
     manager: CPUManager, state: CPUState, pod: PodDemand, container: ContainerDemand, hint: TopologyHint
 ) -> CPUState:
     """Do the same, but check whole cores before the look at an existing assignment. Errors as in `allocate`."""
-    if manager.options.full_pcpus_only and state.assigned(pod.uid, container.name) is not None:
+    if manager.options.full_pcpus_only:
         check_full_cores(manager, state, container.cpus)
     return allocate(manager, state, pod, container, hint)
 
@@ -78,10 +78,7 @@ def choose(manager: CPUManager, free: CPUSet, request: int, numa_affinity: NUMAM
     if numa_affinity is not None:
         aligned = free & _aligned(manager, numa_affinity)
         chosen = manager.take(aligned, min(aligned.bit_count(), request))
-    rest = request - chosen.bit_count()
-    if rest < 1:
-        return chosen
-    return chosen | manager.take(free & ~chosen, rest)
+    return chosen | manager.take(free & ~chosen, request - chosen.bit_count())
 
 
 def _aligned(manager: CPUManager, numa_affinity: NUMAMask) -> CPUSet:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
-from numalign.kubelet.demand import PodDemand
+from numalign.kubelet.demand import PodDemand, ResourcePairs
 from numalign.kubelet.errors import EMPTY_POD_SHARED_POOL, AllocationError
 from numalign.kubelet.memory import hints
 from numalign.kubelet.memory.allocate import GROUP_BROKEN, charge, settle
@@ -21,7 +22,7 @@ def budget_problem(pod: PodDemand) -> str | None:
     Of several resources that are used up the kubelet names any; here it is the first by name.
     """
     budget = dict(pod.memory or ())
-    exclusive = dict.fromkeys(budget, 0)
+    exclusive = Counter[str]()
     shared = False
     for container in pod.containers:
         if container.memory is None:
@@ -32,7 +33,7 @@ def budget_problem(pod: PodDemand) -> str | None:
                 return f"pod rejected, pod has shared init containers but no {used_up} available for them"
         elif container.memory:
             for resource, amount in container.memory:
-                exclusive[resource] = exclusive.get(resource, 0) + amount
+                exclusive[resource] += amount
         else:
             shared = True
     used_up = _used_up(budget, exclusive) if shared else None
@@ -45,7 +46,7 @@ def budget_problem(pod: PodDemand) -> str | None:
 
 
 def _used_up(budget: Mapping[str, int], exclusive: Mapping[str, int]) -> str | None:
-    return next((resource for resource in sorted(budget) if exclusive[resource] >= budget[resource]), None)
+    return next((resource for resource in budget if exclusive[resource] >= budget[resource]), None)
 
 
 def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> ProviderAnswer:
@@ -73,17 +74,17 @@ def allocate_pod(manager: MemoryManager, state: MemoryState, pod: PodDemand, hin
     blocks = tuple([Block(mask, resource, amount) for resource, amount in pod.memory])
     held = {
         name: tuple([Block(mask, resource, amount) for resource, amount in sorted(amounts.items()) if amount > 0])
-        for name, amounts in _divided(pod).items()
+        for name, amounts in _divided(pod, pod.memory).items()
     }
     return charge(manager, state, pod.uid, blocks, held)._replace(pods={**state.pods, pod.uid: blocks})
 
 
-def _divided(pod: PodDemand) -> Mapping[str, Mapping[str, int]]:
+def _divided(pod: PodDemand, budget: ResourcePairs) -> Mapping[str, Mapping[str, int]]:
     """Divide a pod's memory: what a sidecar or app container takes is gone, each of the others lists all that is left.
 
     Sums are unsigned words: an app container's huge pages that the pod has no budget for make what is left wrap.
     """
-    left = dict(pod.memory or ())
+    left = dict(budget)
     held: dict[str, Mapping[str, int]] = {}
     for container in pod.containers:
         own = dict(container.memory or ())

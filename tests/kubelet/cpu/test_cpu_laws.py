@@ -19,7 +19,7 @@ from numalign.kubelet.cpu import (
     remove,
     remove_pod,
 )
-from numalign.kubelet.cpu.allocate import TOO_FEW
+from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
 from numalign.kubelet.cpu.orders import cores_by_free
 from numalign.kubelet.cpu.topology import build
 from numalign.kubelet.errors import AllocationError, KubeletHangError
@@ -209,6 +209,14 @@ def test_a_socket_of_two_nodes_is_claimed_twice_and_gives_too_few() -> None:
 
     assert node.ask(8, uid="p") == "0-1,4-5"
     assert oddities(node.manager, before, node.state, pod("p"), container("c", 8)) == (TOO_FEW,)
+
+
+def test_of_what_a_container_has_already_nothing_is_odd() -> None:
+    """It was told when it got them."""
+    started = manager(MB)
+    state = CPUState(0, {"p": {"c": started.all_cpus}})
+    assert oddities(started, state, state, pod("p"), container("c", 99)) == ()
+    assert oddities(started, CPUState(0), state, pod("p"), container("c", 99)) == (TOO_FEW, NOT_FREE, POOL_EMPTY)
 
 
 def test_where_no_cpus_are_exclusive_nothing_is_odd() -> None:

@@ -54,6 +54,8 @@ DIVIDED = [
      SHARED_INIT.format("hugepages-1Gi"), {}),
     ("parts of both", "app 1 1, app", {"memory": 4, "hugepages_1Gi": 2}, "",
      {"c0": {"hugepages-1Gi": 1, "memory": 1}, "c1": {"hugepages-1Gi": 1, "memory": 3}}),
+    ("none of one is no block", "app 1 0, app", {"memory": 4, "hugepages_1Gi": 2}, "",
+     {"c0": {"memory": 1}, "c1": {"hugepages-1Gi": 2, "memory": 3}}),
 ]  # fmt: skip
 
 
@@ -84,8 +86,8 @@ def test_a_budget_is_divided(
 def test_huge_pages_beyond_the_budget_make_what_is_left_wrap() -> None:
     manager = static([10], {0: 1}, {0: {"1Gi": 4}})
     after = allocate_pod(manager, initial_state(manager), pod("app 1 1, app", memory=4), NODE_0)
-    left = {one.type: one.size for one in after.entries["p"]["c1"]}
-    assert left == {"hugepages-1Gi": WORD - GI, "memory": 3 * GI}
+    left = [(one.type, one.size) for one in after.entries["p"]["c1"]]
+    assert left == [("hugepages-1Gi", WORD - GI), ("memory", 3 * GI)]
 
 
 def test_an_amount_that_nobody_can_read_is_none_to_divide() -> None:
@@ -97,8 +99,9 @@ def test_an_amount_that_nobody_can_read_is_none_to_divide() -> None:
 def test_only_guaranteed_pods_under_the_static_policy_get_memory() -> None:
     manager = static([10], {0: 1})
     before, asked = initial_state(manager), pod("app 1, app", memory=4)
-    for other, of in ((asked._replace(guaranteed=False), manager), (asked._replace(memory=None), manager),
-                      (asked, manager._replace(policy="None"))):  # fmt: skip
+    odd = asked._replace(memory=None, containers=(asked.containers[0]._replace(memory=None),))
+    others = asked._replace(guaranteed=False), asked._replace(memory=None), odd
+    for other, of in (*((other, manager) for other in others), (asked, manager._replace(policy="None"))):
         assert allocate_pod(of, before, other, NODE_0) is before
         assert pod_hints(of, before, other) == {}
     assert pod_hints(manager, before, pod("app 4, app")) == {}

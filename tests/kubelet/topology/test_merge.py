@@ -378,6 +378,19 @@ class TestRowsTooShort:
         with pytest.raises(KubeletPanicError, match=r"\[2\] with length 2"):
             merge("best-effort", [{"cpu": hints("100:T 010:T")}], numa)
 
+    def test_rows_are_read_by_ascending_id_whatever_the_order_of_discovery(self) -> None:
+        numa = numa_info((2, 1, 3), {1: (10, 20), 2: (20,), 3: (20, 20, 20, 20)})
+
+        with pytest.raises(KubeletPanicError, match=r"\[2\] with length 2"):
+            merge("best-effort", [{"cpu": hints("0110:T 1010:T")}], numa)
+
+    def test_masks_beyond_the_machine_are_cut_off(self) -> None:
+        """Two nodes wide as it is written, the first has one that is there."""
+        lists = [hints("101:T 011:T")]
+        flat = numa_info(range(2), dict.fromkeys(range(2), (10, 10)))
+
+        assert merge_by_walking(lists, flat) == merge_lists(lists, flat) == hint("01:T")
+
     def test_wrong_entries_are_used_as_they_are(self) -> None:
         """Ids 0 and 2, rows of three: position 1 is never read, position 2 is."""
         numa = numa_info((0, 2), {0: (10, 0, 21), 2: (21, 0, 9)})

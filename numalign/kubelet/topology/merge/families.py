@@ -70,12 +70,8 @@ def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask | Non
     by_width = True
     for family in families:
         by_width = by_width and family.socket_alignment is None
-    if by_width:
-        for family in families:
-            if family.width != width:
-                return None
-        if width == 1 and numa.distances is None:
-            return _single_node(families)
+    if by_width and width == 1 and numa.distances is None:
+        return _single_node(families)
     # The resources of one provider often share a family (memory and its huge pages).
     distinct = [family for index, family in enumerate(families) if family not in families[:index]]
     for each in (width,) if by_width else range(1, numa.full.bit_count() + 1):
@@ -117,7 +113,7 @@ def best_member(
     for mask_set in sets:
         nodes &= mask_set.nodes
         required |= mask_set.required
-    if required & ~nodes or required.bit_count() > width:
+    if required & ~nodes:
         return None
 
     def holds(mask: NUMAMask) -> bool:
@@ -139,10 +135,7 @@ def best_member(
 
 def _best_of(masks: Iterable[int], numa: NUMAInfo | None, holds: Callable[[int], bool]) -> NUMAMask | None:
     """Look at each of a few masks."""
-    found = list(filter(holds, masks))
-    if len(found) < 2 or numa is None or numa.distances is None:
-        return min(found, default=None)
-    return min(found, key=lambda mask: (numa.distance(mask), mask))
+    return min(filter(holds, masks), key=lambda mask: (numa.distance(mask) if numa else 0, mask), default=None)
 
 
 def narrowest_width(sets: Sequence[MaskSet]) -> int:

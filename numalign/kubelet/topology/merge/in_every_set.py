@@ -76,7 +76,7 @@ class InEverySet(NamedTuple):
         for lack, reach in zip(missing, self.reach, strict=True):
             if reach[index][wanted] < lack:
                 return False
-        if len(missing) > 1 and self.reach_shares[index][wanted] < sum(map(mul, missing, self.shares)):
+        if self.reach_shares[index][wanted] < sum(map(mul, missing, self.shares)):
             return False
         untouched = self.touched & ~hit
         if untouched and (not wanted or untouched & ~self.below[index]):
@@ -135,11 +135,10 @@ def in_every_set(
 
 
 def _reach(weights: Sequence[int], width: int) -> list[list[int]]:
-    """`reach[i][k]`: the most that k of the first i nodes can have."""
+    """`reach[i][k]`: the most that k of the first i nodes can have, up to `width` of them."""
     largest: list[int] = []  # negated, ascending
-    rows = [[0] * (width + 1)]
+    rows = [[0]]
     for weight in weights:
         insort(largest, -weight)
-        sums = [-total for total in accumulate(largest[:width], initial=0)]
-        rows.append(sums + [sums[-1]] * (width + 1 - len(sums)))
+        rows.append([-total for total in accumulate(largest[:width], initial=0)])
     return rows
