@@ -6,7 +6,7 @@ from typing import Final
 
 from numalign.dra.cel import syntax
 from numalign.dra.cel.errors import CompileError, UnsupportedError
-from numalign.dra.cel.tokens import Token, tokens
+from numalign.dra.cel.tokens import END, Token, tokens
 from numalign.dra.cel.values import INT_MAX
 
 MAX_TEXT: Final = 10 * 1024
@@ -35,7 +35,7 @@ def parse(text: str) -> syntax.Node:
         raise CompileError(f"an expression may have {MAX_TEXT} bytes", 0)
     reader = _Reader(tokens(text))
     node = reader.expression()
-    reader.take("end")
+    reader.take(END)
     return node
 
 
@@ -52,16 +52,15 @@ class _Reader:
     def take(self, text: str) -> Token:
         """Go past an operator (or the end), or refuse what is there."""
         token = self.words[self.at]
-        if token.text != text and not (text == "end" and token.kind == "end"):
-            wanted = "the end" if text == "end" else f"'{text}'"
+        if token.text != text:
+            wanted = "the end" if text == END else f"'{text}'"
             raise CompileError(f"Syntax error: expected {wanted}, got '{token.text}'", token.position)
         self.at += 1
         return token
 
     def next_is(self, text: str) -> bool:
         """Go past an operator if it is the next word."""
-        token = self.words[self.at]
-        if token.text == text and token.kind in ("operator", "name"):
+        if self.words[self.at].text == text:
             self.at += 1
             return True
         return False
@@ -93,8 +92,8 @@ class _Reader:
         node = self.unary()
         while True:
             token = self.words[self.at]
-            binds = _BINARY.get(token.text, 0) if token.kind in ("operator", "name") else 0
-            if binds < level:
+            binds = _BINARY.get(token.text)
+            if binds is None or binds < level:
                 return node
             self.at += 1
             node = syntax.Call(token.text, None, (node, self.binary(binds + 1)), token.position)
@@ -102,11 +101,10 @@ class _Reader:
     def unary(self) -> syntax.Node:
         """Read `!x` and `-x`; two of a kind cancel each other."""
         token = self.words[self.at]
-        if token.kind != "operator" or token.text not in "!-":
+        if token.text not in ("!", "-"):
             return self.member()
         count = 0
-        while self.words[self.at].text == token.text and self.words[self.at].kind == "operator":
-            self.at += 1
+        while self.next_is(token.text):
             count += 1
         number = self.words[self.at]
         if token.text == "-" and number.kind == "value" and type(number.value) in (int, float):

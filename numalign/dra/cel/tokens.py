@@ -12,6 +12,10 @@ from numalign.values import NamedTuple
 TokenKind = Literal["name", "value", "operator", "end"]
 
 
+END: Final = "<EOF>"
+"""The text of the last word."""
+
+
 class Token(NamedTuple):
     """One word."""
 
@@ -64,7 +68,7 @@ def tokens(text: str) -> list[Token]:
         if match.lastgroup != "blank":
             found.append(_token(match, position))
         position = match.end()
-    found.append(Token("end", "<EOF>", len(text)))
+    found.append(Token("end", END, len(text)))
     return found
 
 

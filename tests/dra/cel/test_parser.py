@@ -123,6 +123,7 @@ REFUSED = [
     ("nothing behind an operator", "a +", "expected a name, got '<EOF>'", 3),
     ("two values", "a b", "expected the end, got 'b'", 2),
     ("a bracket that is not closed", "(a", "expected ')', got '<EOF>'", 2),
+    ("what looks like the end", "a end b", "expected the end, got 'end'", 2),
     ("another that is", "a)", "expected the end, got ')'", 1),
     ("a choice without its other way", "a ? b", "expected ':', got '<EOF>'", 5),
     ("a list that goes on", "[a b]", "expected ']', got 'b'", 3),
