@@ -23,6 +23,8 @@ ChangeKind = Literal["attribute", "constraint", "count", "capacity", "class", "s
 MAX_TRIED: Final = 60
 """How many changes are tried at one failure."""
 MAX_SHOWN: Final = 4
+MAX_AMOUNTS: Final = 5
+"""How many amounts of one capacity are tried."""
 MAX_WORK_EACH: Final = 100_000
 """How much may be tried for each of them."""
 MAX_WORK_ALL: Final = 600_000
@@ -142,7 +144,7 @@ def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> It
             text = f"request {number} in {form.name} (now {form.number})"
             yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
     for name, asked in (form.capacity or {}).items():
-        for amount in sorted(_left(attempt, name), reverse=True)[:5]:
+        for amount in sorted(_left(attempt, name), reverse=True)[:MAX_AMOUNTS]:
             if 0 < amount < asked.nano:
                 smaller = _amount(amount, asked)
                 changed = form._replace(capacity={**(form.capacity or {}), name: smaller})

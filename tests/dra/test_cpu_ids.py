@@ -22,9 +22,9 @@ def published(group: GroupBy, reserved: str = "") -> dict[DeviceID, Device]:
     return {DeviceID("dra.cpu", NODE, one.device.name): one.device for one in made}
 
 
-def held(name: str, device: str, number: int | None, config: tuple[Config, ...] = ()) -> Claim:
+def held(name: str, device: str, number: int | None, config: tuple[Config, ...] = (), request: str = "r") -> Claim:
     consumed = {} if number is None else {CAPACITY: from_int(number)}
-    taken = Taken(DeviceID("dra.cpu", NODE, device), "r", share="s", consumed=consumed)
+    taken = Taken(DeviceID("dra.cpu", NODE, device), request, share="s", consumed=consumed)
     return Claim(name, "default", allocation=(taken,), config=config)
 
 
@@ -111,6 +111,9 @@ HELD: list[tuple[str, GroupBy, Claim, str, str]] = [
     ("one for another", "machine", held("c", "cpudevmachine", 2, (LISTED._replace(requests=("s",)),)), "", "no cpuset"),
     ("the first one counts", "machine", held("c", "cpudevmachine", 2, (OTHER, LISTED, *cpuset("7"))), "9", ""),
     ("a list that is none", "machine", held("c", "cpudevmachine", 2, cpuset("x")), "", "lists no cpuset"),
+    ("although it is the first", "machine", held("c", "cpudevmachine", 2, (*cpuset("x"), LISTED)), "", "no cpuset"),
+    ("a list for all alternatives", "machine", held("c", "cpudevmachine", 2, (LISTED,), "r/a"), "9", ""),
+    ("for one", "machine", held("c", "cpudevmachine", 2, (LISTED._replace(requests=("r/a",)),), "r/a"), "9", ""),
     ("more than there is", "numanode", held("c", "cpudevnuma000", 110), "", "would not prepare claim default/c"),
     ("no such group", "numanode", held("c", "cpudevnumaX", 1), "", "no CPU device has the name cpudevnumaX"),
 ]  # fmt: skip
@@ -132,7 +135,7 @@ def test_the_cpus_behind_a_claim(group: GroupBy, claim: Claim, cpus: str, doubt:
 def test_the_order_of_claims_that_hold_cpus_already_is_doubted() -> None:
     one, other = held("a", "cpudevnuma000", 4), held("b", "cpudevnuma001", 4)
 
-    assert order_doubt([one, other], NODE) == ()
+    assert order_doubt([one, other, Claim("none", "default")], NODE) == ()
     assert order_doubt([held(name, "cpudevmachine", None) for name in "ab"], NODE) == ()
     assert (
         "claims hold CPUs of one group in unknown order: CPU ids are one possible answer"

@@ -180,6 +180,10 @@ def test_a_selector_that_costs_too_much_is_told_with_its_alternative() -> None:
     assert one.message.startswith("request big, selector 0: the API server rejects it")
 
 
+def test_a_selector_that_is_none_costs_nothing() -> None:
+    assert found(claim("c", request("r", "gpu.nvidia.com", selectors=[{"of a later release": {}}]))) == []
+
+
 def test_alternatives_are_requests_by_themselves() -> None:
     made = claim(
         "c",

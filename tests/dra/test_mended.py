@@ -47,6 +47,7 @@ TINY = {"default": "1", "validRange": {"min": "1", "step": "10000000100u"}}
 """Not in thousandths: counted in whole numbers."""
 HALVES = {"default": "500m", "validRange": {"min": "500m", "step": "500m"}}
 ERRORS = [
+    ("nothing", {}, "0", ""),
     ("below 0", {}, "-1Gi", "capacity value is negative"),
     ("a billionth below 0", {}, "-1n", "capacity value is negative"),
     ("below 0 is the least of a range", STEPS, "-1", ""),
@@ -141,6 +142,15 @@ def test_what_devices_have_in_common_is_widened_on_stepping_back() -> None:
     old, new = (one._replace(lists=True, list_constraints=True) for one in (OLD, NEW))
     assert not outcome(slices, wanted, using=old).allocated
     assert names(outcome(slices, wanted, using=new)) == [["a", "c", "n"]]
+
+
+def test_the_first_device_of_a_constraint_may_have_no_value() -> None:
+    """Only what a second one has in common with it must not be nothing."""
+    listed = [{"name": name, "attributes": {"d.com/x": {"ints": []}}} for name in "ab"]
+    slices, using = [resource_slice("gpu.example.com", listed)], NEW._replace(lists=True, list_constraints=True)
+    for count in (1, 2):
+        wanted = [claim("c", request("r", "gpu", count), match="d.com/x")]
+        assert outcome(slices, wanted, using=using).allocated is (count == 1)
 
 
 def test_counters_are_kept_by_driver_and_pool() -> None:

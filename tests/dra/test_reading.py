@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -200,6 +200,26 @@ def test_every_field_of_a_claim() -> None:
     assert claim.requests[1].exactly == DeviceRequest("bare", "")
     assert claim.constraints == (Constraint(("r",), None, "a/b"), Constraint((), "c/d", None))
     assert claim.config == (Config(("r",), {"opaque": {"driver": "d"}}),)
+
+
+@pytest.mark.parametrize(
+    ("devices", "where", "message"),
+    [
+        pytest.param([None], "spec.devices[0]", "expected", id="an element is none"),
+        pytest.param([{"attributes": {}}], "spec.devices[0].name", "is missing", id="a field is not there"),
+    ],
+)
+def test_what_is_not_there_and_what_is_nothing(devices: list[Any], where: str, message: str) -> None:
+    spec = {"driver": "d", "pool": {"name": "p"}, "devices": devices}
+    with pytest.raises(InputError) as caught:
+        read_slice(api_object("ResourceSlice", "v1", spec))
+    assert caught.value.where == where
+    assert message in str(caught.value)
+
+
+def test_a_document_of_nothing_is_no_object() -> None:
+    with pytest.raises(InputError, match="expected"):
+        read_class(cast(Any, None))
 
 
 def test_what_a_claim_has_already() -> None:

@@ -91,6 +91,7 @@ def test_an_attribute_that_is_a_list_is_an_error_of_every_selector_until_lists_a
     with pytest.raises(AllocationError, match="unsupported attribute value"):
         selects(listed)
     assert selects(listed, f"{INDEX}[1] == 2", DRAListTypeAttributes=True)
+    assert selects(listed, f"{INDEX}.includes(2)", DRAListTypeAttributes=True)
 
 
 def test_includes_is_there_from_1_36_on() -> None:

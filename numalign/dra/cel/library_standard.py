@@ -70,7 +70,7 @@ def _joined_cost(one: str, other: str) -> int:
     return math.ceil((len(one) + len(other)) * TEXT_FACTOR)
 
 
-def matches_cost(text: str, pattern: str, _: int = 0) -> int:
+def matches_cost(text: str, pattern: str, *_: int) -> int:
     """Say what it costs to look for a pattern in a text."""
     return math.ceil((1 + len(text)) * TEXT_FACTOR) * math.ceil(len(pattern) * REGEX_FACTOR)
 

@@ -90,7 +90,7 @@ def _text_method(run: Callable[..., Value], *params: Type, result: Type = STRING
     return Overload((STRING, *params), result, run, lambda text, *_: text_cost(text))
 
 
-def _replace_cost(text: str, old: str, new: str, _: int = 0) -> int:
+def _replace_cost(text: str, old: str, new: str, *_: int) -> int:
     """Cost of the longest text this can become: a one-letter part replaced everywhere."""
     return text_cost(text) + (math.ceil(text.count(old) * len(new) * TEXT_FACTOR) if len(new) > len(old) else 0)
 

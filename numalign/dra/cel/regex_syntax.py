@@ -81,15 +81,13 @@ class PatternReader:
         return self.text[self.at - 1]
 
     def either(self) -> Tree:
-        """Read `a|b`. Flags set inside end with it."""
+        """Read `a|b`."""
         self.depth += 1
         if self.depth > MAX_GROUPS:
             raise RegexError("groups are nested too deep")
-        flags = self.flags
         parts = [self.chain()]
         while self.peek("|"):
             parts.append(self.chain())
-        self.flags = flags
         self.depth -= 1
         return ("either", *parts) if len(parts) > 1 else parts[0]
 

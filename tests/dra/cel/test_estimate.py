@@ -68,6 +68,8 @@ COSTS = [
     ("sets.contains([1, 2, 3], [1, 2])", 26),
     ("device.attributes['d'].?model.optMap(m, m == 'a').orValue(false)", 9),
     ("device.driver.matches('a')", 9),
+    ("(device.driver + 'abcdefg').contains('a')", 2 + 7 + 7),
+    ("(device.driver + 'abcdefgh').contains('a')", 2 + 8 + 8),
     ("device.capacity['d'].memory.compareTo(quantity('1')) > 0", 7),
     ("b'abc' == b'abcdefghijkl'", 1),
     ("string(1) == 'a'", 2),

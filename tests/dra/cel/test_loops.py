@@ -95,6 +95,19 @@ def test_a_loop_is_refused(text: str, message: str) -> None:
     assert message in caught.value.message
 
 
+ENTRIES = "{'a': 1, 'b': 2}.transformMapEntry(k, v, v > %s, {k: v}) == {}"
+COSTS = [
+    ("nothing is taken", ENTRIES % 2, 2 * 2 + 1),
+    ("an entry that is taken is a map of two names", ENTRIES % 1, 2 * 2 + (1 + 30 + 2) + 1),
+    ("each of them", ENTRIES % 0, 2 * 2 + 2 * (1 + 30 + 2) + 1),
+]
+
+
+@pytest.mark.parametrize(("text", "whole"), [row[1:] for row in COSTS], ids=[row[0] for row in COSTS])
+def test_a_loop_costs(text: str, whole: int) -> None:
+    assert cost(text) == whole
+
+
 def test_a_loop_that_is_decided_ends() -> None:
     rest = ", 1" * 50
     assert cost(f"[1{rest}].exists(x, true)") - cost("[1].exists(x, true)") < 50 * 2

@@ -42,6 +42,7 @@ SAME = [
     ("has of what may be missing", ["has({'a': {'b': 1}}.?a.b)", "!has({'a': {'b': 1}}.?x.b)"]),
     ("elements that may be missing", ["[1, ?optional.none(), ?optional.of(2)] == [1, 2]", "[?optional.of(1)] == [1]"]),
     ("entries that may be missing", ["{'a': 1, ?'b': optional.none(), ?'c': optional.of(2)} == {'a': 1, 'c': 2}"]),
+    ("a list or map is made where it is needed", ["true || [?1] == [1]", "true || {?'a': 1} == {'a': 1}"]),
     ("nothing is nothing", ["null == null", "dyn(null) != 1"]),
 ]
 
