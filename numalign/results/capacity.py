@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from numalign.errors import Notice
-from numalign.scheduler.fragmentation import Fragmentation
+from numalign.scheduler.fragmentation import Fragmentation, of_cluster
 from numalign.values import NamedTuple
 
 
@@ -106,7 +106,7 @@ class ShapeCapacity(NamedTuple):
     @property
     def fragmentation(self) -> Fragmentation:
         """What the borders between NUMA nodes cost the cluster."""
-        return sum((one.fragmentation for one in self.nodes if one.fragmentation), Fragmentation(0, 0))
+        return of_cluster([one.fragmentation for one in self.nodes if one.fragmentation])
 
     @property
     def stranded(self) -> dict[str, int]:

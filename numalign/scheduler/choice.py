@@ -47,4 +47,4 @@ def pick(places: Sequence[Place], tie_break: TieBreak = "first", seed: int = 0, 
         return None
     if tie_break == "first":
         return places[0]
-    return places[xxh64(attempt.to_bytes(8, "little"), seed & (1 << 64) - 1) % len(places)]
+    return places[xxh64(attempt.to_bytes(8, "little"), seed) % len(places)]

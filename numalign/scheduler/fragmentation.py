@@ -27,11 +27,10 @@ class Fragmentation(NamedTuple):
         """Count the copies that a topology-unaware scheduler could send to a sure rejection."""
         return self.total - self.single
 
-    def __add__(self, other: object) -> Fragmentation:
-        """Add up machines to a cluster."""
-        if not isinstance(other, Fragmentation):
-            return NotImplemented
-        return Fragmentation(self.single + other.single, self.total + other.total)
+
+def of_cluster(machines: Collection[Fragmentation]) -> Fragmentation:
+    """Add up machines."""
+    return Fragmentation(sum([one.single for one in machines]), sum([one.total for one in machines]))
 
 
 def fragmentation(

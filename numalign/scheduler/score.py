@@ -54,7 +54,7 @@ def _allocated(free: Amounts, items: Items, weights: Weights, *, most: bool) -> 
         if weight < 1:
             weight = 1
         all_weights += weight
-        have = free.get(name, 0)
+        have = free.get(name)
         if not have or amount > have:
             continue
         asked, capacity = -(-amount // NANO), -(-have // NANO)  # `units`, in the innermost loop

@@ -172,7 +172,11 @@ def test_kai_takes_the_width_from_what_is_allocatable() -> None:
     settings = {"topology_manager_policy": "restricted", "memory_manager_policy": "None", "reserved_memory": ()}
     both = static(regular(), **settings)
     both = both._replace(config=both.config._replace(reserved_system_cpus="0,4"))
-    assert why("kai", case_of("kai", with_pods(both, []), sized("8"))).code == "XK-1"
+    case = case_of("kai", with_pods(both, []), sized("8"))
+    assert why("kai", case).code == "XK-1"
+    assert case.nrt is not None
+    silent = [one._replace(resources={"cpu": one.resources["cpu"]._replace(capacity=None)}) for one in case.nrt.zones]
+    assert why("kai", case._replace(nrt=case.nrt._replace(zones=tuple(silent)))).code != "XK-1"
 
 
 def test_numa_nodes_that_memory_uses_as_a_group() -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from numalign.scheduler.fragmentation import Fragmentation, fragmentation
+from numalign.scheduler.fragmentation import Fragmentation, fragmentation, of_cluster
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,7 @@ def test_a_machine(free: tuple[int, int], probe: int, single: int, total: int, s
 
 
 def test_a_cluster_of_both_machines() -> None:
-    one, other = (fragmentation([{"cpu": cpus} for cpus in free], {"cpu": 5}) for free in ((3, 3), (8, 3)))
-    both = one + other
+    both = of_cluster([fragmentation([{"cpu": cpus} for cpus in free], {"cpu": 5}) for free in ((3, 3), (8, 3))])
 
     assert both == Fragmentation(1, 3)
     assert round(float(both.share), 2) == 0.67

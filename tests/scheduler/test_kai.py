@@ -14,7 +14,7 @@ from numalign.scheduler.kai.topology import KaiOptions, KaiZone
 from numalign.scheduler.node_fit import NodeTotals
 from numalign.scheduler.nrt.value import Zone, ZoneResource
 from numalign.scheduler.request import PodRequest
-from numalign.scheduler.schedulers import surroundings
+from numalign.scheduler.schedulers.kai import surroundings
 from tests.conformance.sched import amounts
 from tests.dice import Dice, draws, rolled
 from tests.scheduler.make import cpus, object_of, pod, zone
@@ -131,8 +131,9 @@ def test_policy_and_scope_as_kai_reads_them(said: dict[str, str], read: tuple[st
 
 
 def test_what_kai_ignores_it_looks_at_on_no_machine() -> None:
-    """K-1, K-8: the option `ignoreList`; what is rebuilt unless told depends on records."""
-    totals, found = NodeTotals(amounts({"cpu": "4", "memory": "1Gi"}), {}, 0), object_of(zone(0, cpu="4", memory="1Gi"))
+    """K-1, K-8: the option `ignoreList`; what is rebuilt unless told depends on records. No machine exposes devices."""
+    totals = NodeTotals(amounts({"cpu": "4", "memory": "1Gi"}), {}, 0)
+    found = object_of(zone(0, cpu="4", memory="1Gi", gpu="1"))
     placed = [records.PlacedPod("Running")]
     for options, pods, aware, rebuilds in (
         (KaiOptions(), [], {"cpu", "memory"}, False),
@@ -161,6 +162,18 @@ def test_the_cluster_as_a_whole() -> None:
     assert (known.zones, known.exposed, known.rebuilds) == (4, {"cpu"}, False)
     assert known.aware >= {"cpu", "memory"}
     assert topology.around([None], None, rebuilds=True).zones == 0
+
+
+def test_zones_come_by_the_numbers_at_the_end_of_their_names() -> None:
+    """K-1."""
+    names = ["a", "b-10", "a-2", "c-0", "a-1"]
+    machine = topology.of_zones([KaiZone(name, {}, {}) for name in names], "none", "pod")
+    assert [one.name for one in machine.zones] == ["c-0", "a-1", "a-2", "b-10", "a"]
+
+
+def test_a_zone_that_lists_nothing_free_takes_nothing_from_the_others() -> None:
+    zones = [KaiZone(f"node-{number}", {"cpu": 1}, free) for number, free in enumerate(({"cpu": 2}, {}))]
+    assert evaluate.solve(topology.of_zones(zones, "restricted", "pod"), [{"cpu": 2}]).placement == {0: {"cpu": 2}}
 
 
 def test_a_placement_is_in_the_order_of_zones() -> None:

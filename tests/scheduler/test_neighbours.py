@@ -166,8 +166,12 @@ def test_only_nodes_that_the_pod_selects_count_for_spreading() -> None:
     tainted = (nodes[0], node("b", zone="y", taints=(Taint("k", "", "NoSchedule"),)))
     assert answers(pod(app="web", **spread()), *tainted)[0] == SPREAD
     assert answers(pod(app="web", **spread(nodeTaintsPolicy="Honor")), *tainted)[0] is None
-    tolerant = pod(app="web", **spread(nodeTaintsPolicy="Honor"), tolerations=[{"operator": "Exists"}])
-    assert answers(tolerant, *tainted)[0] == SPREAD
+    closed = (nodes[0], node("b", zone="y")._replace(unschedulable=True))
+    assert answers(pod(app="web", **spread(nodeTaintsPolicy="Honor")), *closed)[0] is None
+    for empty, key in ((tainted, "k"), (closed, "node.kubernetes.io/unschedulable")):
+        tolerated = [{"key": key, "operator": "Exists"}]
+        tolerant = pod(app="web", **spread(nodeTaintsPolicy="Honor"), tolerations=tolerated)
+        assert answers(tolerant, *empty)[0] == SPREAD
 
 
 CONCERNED = [

@@ -122,6 +122,15 @@ def test_a_payload_that_can_be_no_placement(metadata: placement.Metadata, vector
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("vectors", [{1: [2]}, {1: [1], 2: [1]}], ids=["behind the last", "twice the same"])
+def test_a_vector_of_containers_that_are_not_there(vectors: dict[int, list[int]]) -> None:
+    metadata = placement.Metadata("leb89", 2, 3, 0)
+    written = {node: placement.write_vector(offsets) for node, offsets in vectors.items()}
+    with pytest.raises(placement.PlacementError) as caught:
+        placement.decode(placement.Payload(metadata, written), [("ns", "pod", "c"), ("ns", "pod", "d")])
+    assert caught.value.code == "corrupt-vector"
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for tail in (text, f"npv0v001::{text}", f"npv0v001::ve=leb89::cc={text}::nn=2::bn=0"):

@@ -41,6 +41,11 @@ def test_one_resource_is_balanced_wherever_it_fits(asked: str, expected: int) ->
     assert scored(A, pod({"cpu": asked})._replace(qos="Guaranteed"), "BalancedAllocation") == expected
 
 
+def test_of_what_a_zone_lacks_nothing_would_be_left() -> None:
+    """Half of the CPUs of node 0 would be, and none of the devices of which the pod asks for none."""
+    assert scored(A, pod({"cpu": "5", "gpu": "0"})._replace(qos="Guaranteed"), "LeastAllocated") == 25
+
+
 def test_weights_move_the_score() -> None:
     assert scored(A, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 17
     assert scored(B, cpus(4), "MostAllocated", {"cpu": 3, "memory": 1}) == 8
@@ -56,6 +61,15 @@ def test_least_numa_nodes(free: tuple[int, ...], expected: int) -> None:
         for number, count in enumerate(free)
     ]
     assert scored(object_of(*zones, policy="restricted"), cpus(7), "LeastNUMANodes") == expected
+
+
+def test_a_container_whose_nodes_are_not_the_closest_counts_for_the_pod() -> None:
+    """L-8: the first one needs nodes 0 and 2, the second one any node."""
+    zones = [
+        zone(number, {f"node-{other}": cost for other, cost in SOCKETS[number].items()}, cpu=str(count), memory="8Gi")
+        for number, count in enumerate((4, 1, 4, 1))
+    ]
+    assert scored(object_of(*zones, policy="restricted"), cpus(7, 1), "LeastNUMANodes") == 76
 
 
 def test_machines_without_data_lose_and_other_pods_do_not_care() -> None:

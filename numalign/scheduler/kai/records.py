@@ -40,10 +40,8 @@ class PlacedPod(NamedTuple):
         return self.observed or self.bind_request or self.predicted
 
 
-def read_record(text: str | None) -> Record | None:
-    """Read an annotation; None: missing, malformed or empty, so that the next source counts."""
-    if not text:
-        return None
+def read_record(text: str) -> Record | None:
+    """Read an annotation; None: malformed or empty, so that the next source counts."""
     try:
         return record_from(json.loads(text))
     except (ValueError, TypeError, RecursionError):
@@ -76,7 +74,7 @@ def _entry(entry: object) -> tuple[str, Amounts]:
 def of_annotations(annotations: Mapping[str, str], status: str, bind_request: Record | None = None) -> PlacedPod:
     """Read a pod's records out of its annotations."""
     return PlacedPod(
-        status, read_record(annotations.get(OBSERVED)), bind_request, read_record(annotations.get(PREDICTED))
+        status, read_record(annotations.get(OBSERVED, "")), bind_request, read_record(annotations.get(PREDICTED, ""))
     )
 
 

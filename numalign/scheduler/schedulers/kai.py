@@ -43,8 +43,9 @@ def surroundings(
     return around(machines, exposed, rebuilds=rebuilds)
 
 
-def _account(belief: Belief) -> Ledger:
-    return belief.ledger or Ledger(None)
+def _account(of: Belief | Seen) -> Ledger:
+    assert of.ledger is not None  # noqa: S101 (`_opened` makes one of each node)
+    return of.ledger
 
 
 def _see(_: SchedulerConfig, belief: Belief) -> Seen:
@@ -55,11 +56,11 @@ def _see(_: SchedulerConfig, belief: Belief) -> Seen:
 
 
 def _check(_: SchedulerConfig, seen: Seen, __: Amounts, pod: PodRequest) -> Verdict:
-    return evaluate.check_kai(pod, seen.ledger and seen.ledger.machine)
+    return evaluate.check_kai(pod, _account(seen).machine)
 
 
 def _score(_: SchedulerConfig, seen: Seen, pod: PodRequest) -> Fraction:
-    ledger = seen.ledger or Ledger(None)
+    ledger = _account(seen)
     return score(pod, ledger.machine, ledger.around)
 
 

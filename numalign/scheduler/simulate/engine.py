@@ -123,7 +123,7 @@ class Run:
     @property
     def progress(self) -> float:
         """Tell how far the run is, from 0 to 1."""
-        return min(self.now / self._horizon, 1.0) if self._horizon else 1.0
+        return self.now / self._horizon if self._horizon else 1.0
 
     def report(self) -> Report:
         """Sum up what happened until now."""

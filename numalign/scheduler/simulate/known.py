@@ -7,6 +7,7 @@ changes; after that its number stands for it, for every shape of pod.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import count
 from typing import Final, TypeVar
 
 MAX_KNOWN: Final = 50_000
@@ -30,12 +31,11 @@ class Numbers:
     def __init__(self) -> None:
         """Start without any."""
         self._known: dict[Hashable, int] = {}
-        self._next = 0
+        self._numbers = count()
 
     def of(self, state: Hashable) -> int:
         """Return the number of a state."""
         number = self._known.get(state)
         if number is None:
-            self._next += 1
-            number = remember(self._known, state, self._next)
+            number = remember(self._known, state, next(self._numbers))
         return number

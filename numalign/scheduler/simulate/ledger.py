@@ -148,7 +148,7 @@ class FragmentationOverTime:
             total = totals[place] = totals[place] + new[1] - old[1]
             if total:
                 value += self._probes[place][1] * (1 - single / total)
-        self.now = value / self._weights if self._weights else 0.0
+        self.now = value / self._weights
 
     def pass_time(self, time: int) -> None:
         """Let time pass with the present value."""

@@ -32,6 +32,11 @@ ODD = [
     ("a short one", of(policies=("Restricted",)), [("nrt-policy-old", "topologyPolicies[0]")]),
     ("one that nobody knows", of(policies=("Odd",)), [("nrt-policy-unknown", "topologyPolicies[0]")]),
     ("a second one", of(policies=("None", "Odd")), [("nrt-policy-ignored", "topologyPolicies[1]")]),
+    (
+        "the first one is held against it",
+        of(policies=("RestrictedPodLevel", "None"), topologyManagerPolicy="restricted"),
+        [("nrt-policy-ignored", "topologyPolicies[1]")],
+    ),
     ("an attribute that says the same", of(policies=("RestrictedPodLevel",), topologyManagerPolicy="restricted"), []),
     (
         "an attribute that says something else",

@@ -355,6 +355,7 @@ def test_how_far_a_run_is() -> None:
     assert run.progress == pytest.approx(0.25, abs=0.01)
     run = Run(cluster(SCHEDULERS["unaware"], timing=Timing(horizon_s=0)), late)
     assert run.progress == 1
+    assert simulate(cluster(SCHEDULERS["unaware"]), []).ended_s == 600
 
 
 def test_an_interrupted_run_reports_what_happened_so_far() -> None:
