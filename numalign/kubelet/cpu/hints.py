@@ -76,9 +76,7 @@ def socket_alignment(manager: CPUManager, width: int) -> SocketAlignment | None:
     if not manager.options.align_by_socket:
         return None
     topology = manager.topology
-    nodes_per_socket = len(topology.nodes) // len(topology.sockets)
-    if nodes_per_socket == 0:
-        return None
+    nodes_per_socket = len(topology.nodes) // len(topology.sockets)  # no fewer nodes than sockets (3.4)
     sockets = tuple([sum(1 << node.id for node in topology.nodes_of_socket[unit.id]) for unit in topology.sockets])
     return SocketAlignment(-(-width // nodes_per_socket), sockets)
 

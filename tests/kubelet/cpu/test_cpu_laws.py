@@ -20,6 +20,7 @@ from numalign.kubelet.cpu import (
     remove_pod,
 )
 from numalign.kubelet.cpu.allocate import NOT_FREE, POOL_EMPTY, TOO_FEW
+from numalign.kubelet.cpu.hints import sets_tried
 from numalign.kubelet.cpu.orders import cores_by_free
 from numalign.kubelet.cpu.topology import build
 from numalign.kubelet.errors import AllocationError, KubeletHangError
@@ -223,3 +224,23 @@ def test_where_no_cpus_are_exclusive_nothing_is_odd() -> None:
     started = CPUManager("none")
     state = initial_state(started)
     assert oddities(started, state, state, pod("p", container("c", 8)), container("c", 8)) == ()
+
+
+def test_all_sets_of_nodes_with_cpus_are_tried_for_exclusive_cpus() -> None:
+    started, none = manager(MC), CPUManager("none")
+    exclusive, shared = container("c", 2), container("s", 0)
+    both, only = pod("p", exclusive, shared), pod("q", shared)
+    asked = ((both, exclusive), (both, None), (both, shared), (only, None))
+    assert [sets_tried(started, initial_state(started), *one) for one in asked] == [15, 15, 0, 0]
+    assert [sets_tried(none, initial_state(none), *one) for one in asked] == [0] * 4
+
+
+@pytest.mark.parametrize(("amount", "fits"), [(1, False), (2, True), (3, False)])
+def test_who_has_another_number_of_cpus_than_it_asks_for_cannot_fit(amount: int, fits: bool) -> None:
+    """docs/rules/cpu-manager.md 6.1 and 6.2: it may have less or more after a restart."""
+    started, one = manager(MC), container("c", amount)
+    state = CPUState(started.all_cpus & ~0b1100, {"p": {"c": 0b1100}}, "p", 0b110000)
+    for hints in (container_hints(started, state, pod("p", one), one), pod_hints(started, state, pod("p", one))):
+        assert (hints["cpu"] != CANNOT_FIT) is fits
+        if isinstance(hints["cpu"], HintFamily):
+            assert [hints["cpu"].has(mask) for mask in (0b0001, 0b0010, 0b1101, 0b0110)] == [False, True, False, True]

@@ -268,6 +268,22 @@ def test_a_state_that_fits_is_taken_over(m2: MemoryManager) -> None:
     )
 
 
+def test_a_resource_is_of_the_nodes_that_have_it() -> None:
+    """Rules 49 and 50: NUMA node 0 has no huge pages."""
+    manager = static([10, 10], {0: 1}, {1: {"2Mi": 2}})
+    pages, memory = Table(2 * GI, 0, 2 * GI, 0, 2 * GI), Table(10 * GI, 0, 8 * GI, 0, 8 * GI)
+    records = {
+        0: NodeRecord(0, 1, {"memory": EMPTY}),
+        1: NodeRecord(0, 2, {"memory": memory, "hugepages-2Mi": pages}),
+    }
+    assert validate_state(manager, records, {}) == initial_state(manager)
+    more = NodeRecord(0, 1, {"memory": EMPTY, "hugepages-2Mi": Table(0, 0, 0, 0, 0)})
+    with pytest.raises(StartError, match="expected machine state is different"):
+        validate_state(manager, {**records, 0: more}, {})
+    with pytest.raises(StartError, match="uses memory resource that does not exist"):
+        validate_state(manager, records, {"p": {"c": (Block(1, "hugepages-2Mi", GI),)}})
+
+
 def test_memory_that_moved_inside_a_group_stops_kubelets_before_1_32(m2: MemoryManager) -> None:
     """Rule 50, kubernetes/kubernetes 113130: 2Gi of the group are on NUMA node 1, where a fresh start takes node 0."""
     entries = {"u": {"c": (Block(0b11, "memory", 2 * GI),)}}
