@@ -195,7 +195,7 @@ def _shrink(state: MemoryState, pod: PodDemand, container: ContainerDemand, bloc
     held = dict(state.entries[pod.uid])
     rest = {(block.mask, block.type): block.size for block in blocks}
     for earlier in pod.containers:
-        if earlier.kind == "app" or earlier.name == container.name:
+        if earlier.name == container.name:
             break
         if earlier.kind == "init" and earlier.name in held:
             held[earlier.name] = _shrunk(held[earlier.name], rest)
@@ -268,7 +268,7 @@ def start_container(
 ) -> MemoryState:
     """Let the init containers before a starting container, which have ended, give their blocks back (rule 43)."""
     for earlier in pod.containers:
-        if earlier.name == container.name or pod.uid not in state.entries:
+        if earlier.name == container.name:
             break
         if earlier.kind == "init":
             state = remove(manager, state, pod.uid, earlier.name)
