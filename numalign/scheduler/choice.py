@@ -22,10 +22,8 @@ MIN_SHARE: Final = 5
 
 def enough_feasible(nodes: int) -> int:
     """Tell after how many feasible machines kube-scheduler stops looking."""
-    if nodes < FEW_NODES:
-        return nodes
     share = max(50 - nodes // 125, MIN_SHARE)
-    return max(nodes * share // 100, FEW_NODES)
+    return max(nodes * share // 100, min(nodes, FEW_NODES))
 
 
 def best(scores: Mapping[Place, float | Fraction]) -> tuple[Place, ...]:
@@ -34,7 +32,7 @@ def best(scores: Mapping[Place, float | Fraction]) -> tuple[Place, ...]:
     return tuple([name for name, score in scores.items() if score == most])
 
 
-def pick(places: Sequence[Place], tie_break: TieBreak = "first", seed: int = 0, attempt: int = 0) -> Place | None:
+def pick(places: Sequence[Place], tie_break: TieBreak, seed: int, attempt: int) -> Place | None:
     """Take one of equally good machines; None: there is none.
 
     Args:

@@ -226,7 +226,7 @@ def decode(payload: Payload, known: Iterable[ContainerId]) -> dict[ContainerId, 
         raise PlacementError("container-count")
     nodes = [metadata.busiest] * metadata.containers
     seen = 0
-    for node, vector in sorted(vectors.items()):
+    for node, vector in vectors.items():
         for offset in read_vector(vector):
             if offset >= metadata.containers or seen >> offset & 1:
                 raise PlacementError("corrupt-vector")

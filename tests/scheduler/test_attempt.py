@@ -42,7 +42,8 @@ def tried(config: SchedulerConfig, nodes: Sequence[KnownNode], asked: PodEntry, 
 
 
 @pytest.mark.parametrize(
-    ("nodes", "enough"), [(3, 3), (99, 99), (100, 100), (250, 120), (1000, 420), (5000, 500), (10000, 500)]
+    ("nodes", "enough"),
+    [(3, 3), (99, 99), (100, 100), (250, 120), (1000, 420), (2480, 768), (2500, 750), (5000, 500), (10000, 500)],
 )
 def test_how_many_feasible_machines_are_enough(nodes: int, enough: int) -> None:
     assert choice.enough_feasible(nodes) == enough
@@ -74,8 +75,8 @@ def test_random_ties_are_the_seeds() -> None:
     picks, again, other = ([choice.pick(names, "random", seed, number) for number in range(40)] for seed in SEEDS)
     assert picks == again != other
     assert len(set(picks)) > 4
-    assert choice.pick(names) == "a"
-    assert choice.pick(()) is None
+    assert choice.pick(names, "first", 5, 7) == "a"
+    assert choice.pick((), "random", 5, 7) is None
 
 
 def test_fit_names_every_shortage() -> None:

@@ -171,6 +171,55 @@ def test_zones_come_by_the_numbers_at_the_end_of_their_names() -> None:
     assert [one.name for one in machine.zones] == ["c-0", "a-1", "a-2", "b-10", "a"]
 
 
+@pytest.mark.parametrize(
+    ("zones", "asked", "placement"),
+    [
+        pytest.param([1, 2, 1], {"cpu": 4}, {0: 1, 1: 2, 2: 1}, id="each zone once"),
+        pytest.param([2, 2], {"cpu": 2, "gpu": 3}, None, id="one resource needs one zone, the other two"),
+        pytest.param([2, 2], {"cpu": 3, "gpu": 3}, {0: 2, 1: 1}, id="both need two"),
+    ],
+)
+def test_restricted_takes_as_many_zones_as_each_resource_needs(
+    zones: list[int], asked: dict[str, int], placement: dict[int, int] | None
+) -> None:
+    """K-6."""
+    made = [
+        KaiZone(f"node-{number}", both, both) for number, one in enumerate(zones) for both in [{"cpu": one, "gpu": one}]
+    ]
+    answer = evaluate.solve(topology.of_zones(made, "restricted", "pod"), [asked])
+    assert answer.admit == (placement is not None)
+    assert {zone: part["cpu"] for zone, part in answer.placement.items()} == (placement or {})
+
+
+def test_the_record_of_a_pending_bind_counts_before_what_was_predicted() -> None:
+    """K-8; what is observed counts before both."""
+    seen, bound, predicted = ((("node-0", amounts({"cpu": text})),) for text in ("1", "2", "3"))
+    written = {
+        kind: f'[{{"zone": "node-0", "amount": {{"cpu": {cpus}}}}}]'
+        for kind, cpus in ((records.OBSERVED, 1), (records.PREDICTED, 3))
+    }
+    told = {records.PREDICTED: written[records.PREDICTED]}
+    assert records.of_annotations(written, "Bound", bound).record == seen
+    assert records.of_annotations(told, "Bound", bound).record == bound
+    assert records.of_annotations(told, "Bound").record == predicted
+    assert records.of_annotations({}, "Bound").record is None
+
+
+def test_a_pod_gives_back_once_what_it_took() -> None:
+    machine = topology.topology(object_of(zone(0, cpu="4"), zone(1, cpu="4")))
+    empty = records.Ledger(machine)
+    full = empty.place("p", cpus(3))
+    assert full is not None
+    assert full.free("p") == full.free("p").free("p") == empty
+    assert empty.place("q", pod({"cpu": "3"})) == empty, "K-2: the filter does not handle it, so nothing is charged"
+    assert empty.place("r", cpus(5)) is None
+
+
+def test_what_has_no_record_gives_nothing_back() -> None:
+    machine = topology.topology(object_of(zone(0, cpu="4")))
+    assert records.seed(cpus(3), machine, records.PlacedPod("Running")) == {}
+
+
 def test_a_zone_that_lists_nothing_free_takes_nothing_from_the_others() -> None:
     zones = [KaiZone(f"node-{number}", {"cpu": 1}, free) for number, free in enumerate(({"cpu": 2}, {}))]
     assert evaluate.solve(topology.of_zones(zones, "restricted", "pod"), [{"cpu": 2}]).placement == {0: {"cpu": 2}}

@@ -43,6 +43,7 @@ def evicted(pods: list[PodEntry], cpus: int, deserved: Mapping[str, int] | None 
 
 
 FIXED = running("fixed", 4, on=0, preemptible=False)
+SMALLER = running("fixed", 3, on=0, preemptible=False)
 GOES = [
     ("the least important goes", [running("low", 4, 0, 1), running("mid", 4, 1, 2)], 4, None, ("low",)),
     ("nobody of the same priority", [running("same", 4, 0, 5), FIXED], 4, None, None),
@@ -58,7 +59,7 @@ GOES = [
     ),
     (
         "one that comes back takes its room again",
-        [FIXED, running("low", 1, 1), running("mid", 1, 1, 1), running("high", 2, 1, 2)],
+        [SMALLER, running("low", 1, 1), running("mid", 1, 1, 1), running("high", 2, 1, 2)],
         3,
         None,
         ("low", "high"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from numalign.scheduler import placement
 from numalign.scheduler.fingerprint import check_fingerprint, fingerprint
+from numalign.scheduler.nrt.value import PLACEMENT_METADATA, PLACEMENT_VECTOR, NodeResourceTopology, Zone
 from numalign.scheduler.xxh64 import xxh64
 
 
@@ -110,6 +111,7 @@ ODD = [
     ("vectors without a container", placement.Metadata("leb89", 0, 2, 0), {1: "!"}, "vectors"),
     ("a busiest node that is not there", placement.Metadata("leb89", 1, 2, 2), {}, "busiest"),
     ("a vector of the busiest node", placement.Metadata("leb89", 1, 2, 0), {0: "!"}, "corrupt-vector"),
+    ("a vector of a node below 0", placement.Metadata("leb89", 1, 2, 0), {-1: "!"}, "corrupt-vector"),
     ("a vector of a node that is not there", placement.Metadata("leb89", 1, 2, 0), {2: "!"}, "corrupt-vector"),
 ]
 
@@ -129,6 +131,20 @@ def test_a_vector_of_containers_that_are_not_there(vectors: dict[int, list[int]]
     with pytest.raises(placement.PlacementError) as caught:
         placement.decode(placement.Payload(metadata, written), [("ns", "pod", "c"), ("ns", "pod", "d")])
     assert caught.value.code == "corrupt-vector"
+
+
+def test_only_zones_of_numa_nodes_have_vectors() -> None:
+    """By their type, and by a name that ends in a number (podresources.md 19, 20)."""
+    vector = ((PLACEMENT_VECTOR, "!"),)
+    zones = [
+        Zone("node-1", attributes=vector),
+        Zone("node-2", "Core", attributes=vector),
+        Zone("odd", attributes=vector),
+    ]
+    attributes = ((PLACEMENT_METADATA, placement.write_metadata(placement.Metadata("leb89", 1, 3, 0))),)
+    found = placement.payload_of(NodeResourceTopology("n", (*zones, Zone("node-0")), attributes))
+    assert found is not None
+    assert found.vectors == {1: "!"}
 
 
 @given(st.text(max_size=40))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from numalign.model.apiserver import amount
@@ -42,10 +43,9 @@ class PlacedPod(NamedTuple):
 
 def read_record(text: str) -> Record | None:
     """Read an annotation; None: malformed or empty, so that the next source counts."""
-    try:
+    with suppress(ValueError, TypeError, RecursionError):
         return record_from(json.loads(text))
-    except (ValueError, TypeError, RecursionError):
-        return None
+    return None
 
 
 def record_from(entries: Iterable[object]) -> Record | None:

@@ -80,10 +80,10 @@ class KaiTopology(NamedTuple):
         return tuple([zone.available for zone in self.zones])
 
 
-def zone_order(name: str) -> tuple[bool, int, str]:
+def zone_order(name: str) -> tuple[bool, int | None, str]:
     """Order zones by their trailing number; those without one come last, by name (K-1)."""
     number = number_of(name)
-    return number is None, number or 0, name
+    return number is None, number, name
 
 
 def policy_scope(nrt: NodeResourceTopology) -> tuple[str, str]:

@@ -25,7 +25,7 @@ def spread(values: Sequence[float]) -> Spread:
     ordered = sorted(values)
 
     def rank(percent: int) -> float:
-        return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
+        return ordered[-(-len(ordered) * percent // 100) - 1]
 
     return Spread(
         figures=len(ordered),

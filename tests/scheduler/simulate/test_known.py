@@ -16,6 +16,12 @@ def test_equal_states_have_one_number_and_others_have_others() -> None:
     assert numbers.of((1, (2, 3))) == first
 
 
+def test_states_are_counted_from_0() -> None:
+    numbers = known.Numbers()
+
+    assert [numbers.of(state) for state in ("a", "b", "a", "c")] == [0, 1, 0, 2]
+
+
 def test_a_number_is_not_used_again_after_everything_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "MAX_KNOWN", 3)
     numbers = known.Numbers()
