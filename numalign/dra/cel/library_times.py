@@ -11,7 +11,6 @@ from numalign.dra.cel.errors import NO_OVERLOAD, EvaluationError
 from numalign.dra.cel.overload import Overload, Table, text_cost
 from numalign.dra.cel.types import BOOL, DURATION, DYN, INT, STRING, TIMESTAMP, Type, list_of
 from numalign.dra.cel.values import INT_MAX, Duration, Timestamp, TypeName, Uint, Value, plain_key, type_name
-from numalign.model.quantity import Quantity
 from numalign.values import NamedTuple
 
 SECOND: Final = 10**9
@@ -205,7 +204,7 @@ def written(value: Value) -> str:
         Timestamp: text_of_time,
     }
     write = plain.get(type(value))
-    if write is None or isinstance(value, Quantity):
+    if write is None:
         raise EvaluationError(NO_OVERLOAD)
     return write(value)
 
