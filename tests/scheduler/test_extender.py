@@ -79,6 +79,18 @@ def test_old_data_of_a_node_matter_to_pods_that_the_plugin_looks_at() -> None:
     assert found == [(), ("n",)]
 
 
+@pytest.mark.parametrize(
+    ("node", "pod"),
+    [
+        pytest.param(NODE, read({"containers": [{"name": "c"}]}, "p"), id="a pod that the plugin passes unseen"),
+        pytest.param(NODE._replace(session=None, nrt=None), asked("9"), id="a node of which nothing is published"),
+    ],
+)
+def test_where_nothing_is_looked_at_nothing_is_judged(node: ClusterNode, pod: Pod) -> None:
+    found = Extender([node]).filter(pod, ["n"])
+    assert (found.passed, found.judged, found.unaligned, found.unknown) == (("n",), 0, 0, 0)
+
+
 def test_nodes_that_look_alike_are_judged_once() -> None:
     alike, less = NODE._replace(name="m"), NODE._replace(name="o", nrt=export(FULL, "o"))
     extender = Extender([NODE, alike, less])
