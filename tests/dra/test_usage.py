@@ -101,6 +101,12 @@ def test_a_policy_refuses_an_amount(amount: str, by: RequestPolicy | None, refus
     assert violates(parse(amount), by) is refused
 
 
+def test_an_amount_that_was_rounded_stands_for_itself() -> None:
+    """Not for the text of the step."""
+    by = policy(least="500m", step="1")
+    assert consumed(parse("1100m"), Capacity(TEN, by), features("1.37")) == parse("1500m")
+
+
 HALVES = policy(least="500m", step="500m")
 IN_THOUSANDTHS = [
     ("on a step", "1500m", HALVES, False),
