@@ -54,6 +54,7 @@ ERRORS = [
     ("beyond 64 bits", STEPS, "1e20", "request 100e18 is not a representable milli value"),
     ("rounded beyond 64 bits", TINY, LARGEST, "exceeds the range"),
     ("beyond 64 bits in whole numbers", TINY, "1e20", "request 100e18 exceeds the range"),
+    ("rounded beyond 64 bits of thousandths", HALVES, f"{LARGEST}m", "exceeds the range"),
     ("below a thousandth", HALVES, "1000000n", ""),
     ("between thousandths", HALVES, "500500u", "is not a representable milli value"),
 ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.scheduler.simulate.ledger import OverTime
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
+from numalign.scheduler.simulate.ledger import OverTime, Utilisation
+from numalign.scheduler.simulate.machines import machines_of
 from numalign.scheduler.simulate.report import Share
+from tests.scheduler.simulate.test_worked_examples import fleet
 
 SHARES = [
     ("half of the time half of it", [(4, 5)], 8, 10, Share(0.25, 0.5)),
@@ -25,3 +28,12 @@ def test_mean_and_most_are_shares_of_a_whole(
     for change, time in changes:
         held.add(change, time)
     assert held.share(whole, end) == share
+
+
+def test_of_what_there_is_none_no_share_is_held() -> None:
+    [node] = fleet("a", SchedulerConfig("unaware"), ExporterConfig(), Timing()).nodes
+    made = node._replace(totals=node.totals._replace(allocatable={**node.totals.allocatable, "cpu": 0}))
+    held = Utilisation(machines_of([made]))
+    held.pod({"cpu": 0, "memory": 1}, 1, 0)
+    assert held.now("cpu") == held.now("nothing") == 0.0
+    assert held.now("memory") > 0.0
