@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from numalign.analysis.situation import with_amounts
-from numalign.errors import StartError
+from numalign.errors import Notice, StartError
 from numalign.kubelet.admission import (
     admit,
     admit_in_order,
@@ -94,6 +94,14 @@ def asking(name: str, cpus: str, **more: Any) -> Pod:
     metadata = {"name": name, "uid": name, "annotations": more.pop("annotations", {})}
     resources = {"requests": {"cpu": cpus}, **more.pop("resources", {})}
     return read_pod({"metadata": metadata, "spec": {"containers": [{"name": "c", "resources": resources}], **more}})
+
+
+def test_who_takes_the_last_shared_cpu_is_told() -> None:
+    """docs/rules/cpu-manager.md 4.6."""
+    setup = Setup(Machine("m", (NUMANode(0, 0b11, 4 * GIB),)), IDEAL, "ideal")
+    all_of_it = asking("p", "2", resources={"limits": {"cpu": "2", "memory": "1Gi"}})
+    text = "container c takes the last shared CPU: kubelet would not restart"
+    assert admit(open_session(setup), all_of_it).notices == (Notice("cpu-shared-pool-empty", text, "p"),)
 
 
 TWO_CPUS = Setup(Machine("m", (NUMANode(0, 0b11, 4 * GIB),)), KubeletConfig(eviction_hard={}), "ideal")

@@ -151,8 +151,7 @@ def add(parts: list[Amount]) -> Amount:
             scales.append(part.scale)
     known = [scale for scale in scales if scale is not None]
     finest = min(known, default=0) if len(known) == len(scales) else None
-    whole = total // NANO if total % NANO == 0 else None
-    return Amount(Quantity(total, form or "DecimalSI", whole), finest)
+    return Amount(Quantity(total, form or "DecimalSI", None), finest)
 
 
 def check_capacity(reservation: Reservation, machine: Machine) -> None:

@@ -315,6 +315,8 @@ def _with_port(name: str, **port: Any) -> Pod:
 
 PORTS = {
     "the same": ({}, {}, False),
+    "the lowest": ({"hostPort": 1}, {"hostPort": 1}, False),
+    "none": ({"hostPort": 0}, {"hostPort": 0}, True),
     "another protocol": ({}, {"protocol": "UDP"}, True),
     "another number": ({}, {"hostPort": 81}, True),
     "one address and all": ({"hostIP": "10.0.0.1"}, {}, False),

@@ -51,6 +51,8 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "0% is no threshold": ({"eviction_hard": {"memory.available": "0%"}}, {}),
     "100% is no threshold": ({"eviction_hard": {"memory.available": "100%"}}, {}),
     "0.0% is a threshold of nothing": ({"eviction_hard": {"memory.available": "0.0%"}}, {}),
+    "100.0% is a threshold of all": ({"eviction_hard": {"memory.available": "100.0%"}}, {"memory": "64Gi"}),
+    "what is no number is the least one": ({"eviction_hard": {"memory.available": "nan%"}}, {"memory": "-8Ei"}),
     "1e1% is 10%": ({"eviction_hard": {"memory.available": "1e1%"}}, {"memory": "6871947776"}),
     "empty evictionHard": ({"eviction_hard": {}}, {}),
     "storage is not reserved on an unknown disk": (
@@ -79,6 +81,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "negative": (
         {"kube_reserved": {"cpu": "-1"}},
         '--kube-reserved value failed to parse: resource quantity for "cpu" cannot be negative: -1',
+    ),
+    "negative, the least": (
+        {"kube_reserved": {"cpu": "-1n"}},
+        '--kube-reserved value failed to parse: resource quantity for "cpu" cannot be negative: -1n',
     ),
     "unreadable": (
         {"system_reserved": {"cpu": "abc"}},
@@ -163,6 +169,16 @@ def test_reservation_beyond_capacity(
         f'invalid Node Allocatable configuration. Resource "{resource}" has a reservation of {wanted} but capacity of '
         f"{have}. Expected capacity >= reservation."
     )
+
+
+def test_all_that_a_machine_has_can_be_reserved() -> None:
+    config = KubeletConfig(kube_reserved={"cpu": "16", "memory": "64Gi"}, eviction_hard={})
+    check_capacity(reserved(config, MACHINE), MACHINE)
+
+
+def test_thresholds_of_what_cannot_be_reserved_and_of_nothing_are_no_part() -> None:
+    given = {"pid.available": "10", "imagefs.available": "5%", "memory.available": "0%", "nodefs.available": "10%"}
+    assert reserved(KubeletConfig(eviction_hard=given), MACHINE).eviction == {}
 
 
 def test_eviction_counts_in_the_inner_form() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
 
 from numalign.analysis.merging import merging
+from numalign.errors import Notice
 from numalign.kubelet.admission import Outcome, admit, open_session
 from numalign.kubelet.config import IDEAL, MemoryReservation
 from numalign.kubelet.errors import KubeletHangError
@@ -48,6 +50,11 @@ def met(release: int, policy: str, *more: Pod, memory: str = "None", on: str = "
         settings = settings._replace(reserved_memory=(kept,), kube_reserved={"memory": "1Gi"})
     setup = Setup(load_machine(on).machine, settings, "ideal", kubelet((1, release)))
     return admit(open_session(setup), more[0] if more else ONE_GPU)
+
+
+def test_one_container_with_devices_is_enough_to_be_unsure() -> None:
+    two = pod_of("two", app={"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "1"}, side={"cpu": "1", "memory": "1Gi"})
+    assert [one.code for one in met(35, "restricted", two).notices] == ["kubelet-hang", "inferred"]
 
 
 ONE_GPU = pod_of("one", app={"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "1"})
@@ -103,6 +110,21 @@ def test_of_a_rejection_that_is_no_hang_nothing_is_concluded() -> None:
     found = met(35, "none", large, memory="Static", on="dgx-a100")
     assert (found.stage, found.notices) == ("allocate", ())
     assert "NUMA" in found.message
+
+
+def test_of_a_hang_that_sets_of_nodes_do_not_make_nothing_is_concluded() -> None:
+    """Of 1.35 it is only not known which sets of nodes are tried for devices."""
+
+    def hang(*_asked: object) -> NoReturn:
+        raise KubeletHangError("never ends")
+
+    setup = Setup(load_machine("dgx-a100").machine, IDEAL, "ideal", kubelet((1, 35)))
+    session = open_session(setup)
+    devices, (cpus, manager), memory = session.node.topology.providers
+    topology = session.node.topology._replace(providers=(devices, (cpus._replace(allocate=hang), manager), memory))
+    found = admit(session._replace(node=session.node._replace(topology=topology)), ONE_GPU)
+    text = 'the kubelet hangs in this call, so no later pod is tried: "never ends"'
+    assert found.notices == (Notice("kubelet-hang", text, "one"),)
 
 
 def test_what_a_pod_took_before_counts() -> None:
