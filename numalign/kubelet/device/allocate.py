@@ -106,8 +106,6 @@ def _choose(
         return 0
     taken = _lowest(state.reusable.get(name, 0), amount)
     need = amount - taken.bit_count()
-    if need == 0:
-        return taken
     free = resource.healthy & ~state.allocated.get(name, 0) & ~taken
     if free.bit_count() < need:
         raise AllocationError(
@@ -176,7 +174,7 @@ def _ask_plugin(resource: Resource, available: DeviceSet, must_include: DeviceSe
 
     A plugin that knows links answers with the most links among what is offered.
     """
-    for members in resource.preferred_sets or ():
+    for members in resource.preferred_sets:
         if members.bit_count() == size and not members & ~available and not must_include & ~members:
             return members
     if not resource.links:

@@ -62,20 +62,14 @@ def _hints(
 
 def _generate(resource: Resource, available: DeviceSet, reusable: DeviceSet, amount: int) -> Hints:
     """Describe all masks that hold `amount` of the available devices and touch every reusable one (4.1)."""
-    required, touched = 0, []
-    if reusable:
-        if reusable & resource.nowhere:
-            return CANNOT_FIT
-        for node, members in enumerate(resource.on_node):
-            if members & reusable:
-                required |= 1 << node
-        touched = [mask for bit, mask in resource.spanning if bit & reusable]
-        amount_left = amount - (reusable & ~resource.no_topology).bit_count()
-    else:
-        amount_left = amount
+    if reusable & resource.nowhere:
+        return CANNOT_FIT
+    required = sum([1 << node for node, members in enumerate(resource.on_node) if members & reusable])
+    touched = tuple([mask for bit, mask in resource.spanning if bit & reusable])
+    amount_left = amount - (reusable & ~resource.no_topology).bit_count()
     weights = tuple([(members & available).bit_count() for members in resource.on_node])
     spans = tuple([mask for bit, mask in resource.spanning if bit & available])
-    mask_set = MaskSet(resource.nodes, (AtLeast(weights, amount_left, spans),), required, tuple(touched))
+    mask_set = MaskSet(resource.nodes, (AtLeast(weights, amount_left, spans),), required, touched)
     if not mask_set.has(resource.nodes):
         return CANNOT_FIT
     return HintFamily((mask_set,), resource.width(amount))
@@ -86,7 +80,8 @@ def sets_tried(manager: DeviceManager, state: DeviceState, pod: PodDemand, conta
     found = 0
     for name, amount in (container or pod).devices:
         resource = manager.resources.get(name)
-        free = (resource.healthy & ~state.allocated.get(name, 0)).bit_count() if resource else 0
-        if resource is not None and resource.aware and free >= amount:
-            found += all_sets(resource.nodes.bit_count())
+        if resource is not None and resource.aware:
+            free = resource.healthy & ~state.allocated.get(name, 0)
+            if free.bit_count() >= amount:
+                found += all_sets(resource.nodes.bit_count())
     return found

@@ -41,9 +41,9 @@ class Resource(NamedTuple):
     nodes: NUMAMask
     """The NUMA nodes that hints are made of: those with devices, or all where no node has any
     (docs/rules/kubelet-versions.md 7.1)."""
-    preferred_sets: tuple[int, ...] | None
-    """Sets its plugin prefers, in order; None: the plugin lists none."""
-    links: Mapping[int, int] = {}
+    preferred_sets: tuple[int, ...]
+    """Sets its plugin prefers, in order."""
+    links: Mapping[int, int]
     """Pairs of devices -> number of links. A plugin that knows links prefers sets with many."""
 
     def on(self, nodes: NUMAMask) -> DeviceSet:
@@ -112,7 +112,9 @@ def build(machine: Machine) -> DeviceManager:
     nodes = sum(1 << node for node in node_ids if 0 <= node < 64)
     resources = {}
     for name, devices in machine.devices.items():
-        resources[name] = _resource(devices, nodes, machine.preferred_allocation.get(name), machine.links.get(name, ()))
+        resources[name] = _resource(
+            devices, nodes, machine.preferred_allocation.get(name, ()), machine.links.get(name, ())
+        )
     return DeviceManager(resources, nodes)
 
 
@@ -120,7 +122,7 @@ def build(machine: Machine) -> DeviceManager:
 def _resource(
     given: tuple[Device, ...],
     nodes: NUMAMask,
-    preferred: tuple[tuple[str, ...], ...] | None,
+    preferred: tuple[tuple[str, ...], ...],
     links: tuple[tuple[str, str, int], ...],
 ) -> Resource:
     devices = tuple(sorted(given, key=lambda device: natural_key(device.id)))
@@ -158,8 +160,8 @@ def _resource(
         without_affinity=without_affinity,
         largest=_largest(on_node, hinted),
         nodes=hinted,
-        preferred_sets=None if preferred is None else _sets(devices, preferred),
-        links=_links(devices, links) if links else {},
+        preferred_sets=_sets(devices, preferred),
+        links=_links(devices, links),
     )
 
 
@@ -170,7 +172,7 @@ def _largest(on_node: Sequence[int], nodes: NUMAMask) -> tuple[int, ...]:
 
 def unregistered(resource: Resource) -> Resource:
     """Return a resource whose plugin has not registered yet: nobody tells where its devices are, or that they work."""
-    return _resource(tuple([Device(one.id, None, healthy=False) for one in resource.devices]), 0, None, ())
+    return _resource(tuple([Device(one.id, None, healthy=False) for one in resource.devices]), 0, (), ())
 
 
 def with_hints_everywhere(manager: DeviceManager) -> DeviceManager:

@@ -197,8 +197,6 @@ def _ahead(
     have = _have(node)
     requested, notes = _requested(pod, have, node)
     short = _shortages(requested, others, have)
-    if not short:
-        return [], (), notes
     most = have | {name: max(have[name], number) for name, number in devices.items() if name in have}
     stay = {one.resource for one in _shortages(requested, others, most)}
     return short, tuple([one for one in short if one.resource in stay]), notes

@@ -73,9 +73,7 @@ def matches_node(pod: Pod, labels: Mapping[str, str], name: str) -> bool:
 
 
 def _terms(pod: Pod) -> list[Manifest] | None:
-    affinity = pod.spec.get("affinity")
-    if not affinity:  # as most pods
-        return None
+    affinity = pod.spec.get("affinity") or {}
     required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
     return None if required is None else required.get("nodeSelectorTerms") or []
 
@@ -116,16 +114,12 @@ def _field_holds(field: Manifest, name: str) -> bool:
 
 def ports_taken(pod: Pod, others: Iterable[Pod]) -> bool:
     """Tell whether a host port of the pod is in use (4.4)."""
-    wanted = list(host_ports(pod))
-    if not wanted:
-        return False
-    for other in others:
-        for number, protocol, address in host_ports(other):
-            for mine, my_protocol, my_address in wanted:
-                same = number == mine and protocol == my_protocol
-                if same and (address == my_address or ALL_ADDRESSES in (address, my_address)):
-                    return True
-    return False
+    return any(
+        number == wanted and protocol == by and (address == at or ALL_ADDRESSES in (address, at))
+        for wanted, by, at in host_ports(pod)
+        for other in others
+        for number, protocol, address in host_ports(other)
+    )
 
 
 def host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
@@ -133,7 +127,7 @@ def host_ports(pod: Pod) -> Iterator[tuple[int, str, str]]:
     for container in pod.containers:
         if container.kind != "init":
             for port in container.ports:
-                if (port.get("hostPort") or 0) > 0:
+                if port.get("hostPort"):
                     yield port["hostPort"], port.get("protocol") or "TCP", port.get("hostIP") or ALL_ADDRESSES
 
 

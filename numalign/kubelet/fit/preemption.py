@@ -20,7 +20,8 @@ def is_critical(pod: Pod) -> bool:
     """Tell whether the kubelet evicts others to admit the pod (1.7)."""
     if pod.is_static or "kubernetes.io/config.mirror" in pod.annotations:
         return True
-    return (priority(pod) or 0) >= CRITICAL_PRIORITY
+    number = priority(pod)
+    return number is not None and number >= CRITICAL_PRIORITY
 
 
 def priority(pod: Pod) -> int | None:
@@ -61,12 +62,12 @@ def _gives(pod: Pod, resource: str) -> int:
         return 1
     apps = peak = 0
     for container in pod.containers:
-        quantity = container.requests.get(resource)
-        nano = quantity.nano if quantity else 0
-        if container.kind == "app":
-            apps += nano
-        else:
-            peak = max(peak, nano)
+        if resource in container.requests:
+            nano = container.requests[resource].nano
+            if container.kind == "app":
+                apps += nano
+            else:
+                peak = max(peak, nano)
     nano = max(apps, peak)
     if nano and resource in pod.overhead:
         nano += pod.overhead[resource].nano
@@ -95,9 +96,4 @@ def _pick(pods: Sequence[Pod], needs: Needs) -> list[Pod]:
 
 
 def _distance(pod: Pod, needs: Needs) -> float:
-    total = 0.0
-    for resource, need in needs.items():
-        missing = need - _gives(pod, resource)
-        if missing > 0:
-            total += (missing / need) ** 2
-    return total
+    return sum((max(0, need - _gives(pod, resource)) / need) ** 2 for resource, need in needs.items())

@@ -219,5 +219,5 @@ def start_without_asking(given: StartInput) -> DeviceManager:
 def build_without_asking(machine: Machine) -> DeviceManager:
     """Read a machine's devices, but no plugin's preferences: GetPreferredAllocation came with 1.19."""
     manager = build(machine)
-    resources = {name: resource._replace(preferred_sets=None, links={}) for name, resource in manager.resources.items()}
+    resources = {name: resource._replace(preferred_sets=(), links={}) for name, resource in manager.resources.items()}
     return manager._replace(resources=resources)

@@ -56,7 +56,7 @@ def test_devices_are_read_by_their_places() -> None:
     assert one.nowhere == bit["far"] | bit["minus"] | bit["none"]
     assert one.without_affinity == bit["none"] | bit["minus"] | bit["no-topology"]
     assert one.largest == (2, 4)
-    assert (one.nodes, one.preferred_sets, one.links) == (0b101, None, {})
+    assert (one.nodes, one.preferred_sets, one.links) == (0b101, (), {})
     assert one.on(0b1) == bit["d1"] | bit["half"] | bit["d2"]
     assert one.on(0b100000) == 0
     assert one.on(0b101) == bit["d1"] | bit["half"] | bit["d2"] | bit["d10"] | bit["sick"]
@@ -97,7 +97,7 @@ def test_until_its_plugin_registers_nobody_knows_of_a_device() -> None:
     assert [device.id for device in one.devices] == [device.id for device in was.devices]
     assert (one.healthy, one.aware, one.no_topology) == (0, False, (1 << 9) - 1)
     assert (one.on_node, one.spanning, one.largest, one.nodes) == ((), (), (), 0)
-    assert (one.preferred_sets, one.links) == (None, {})
+    assert (one.preferred_sets, one.links) == ((), {})
 
 
 def test_sets_and_links_name_devices() -> None:

@@ -117,11 +117,19 @@ CHOSEN = [
         {"cpu": 2000, "memory": 2},
         ["c"],
     ),
+    ("one that lacks a milli-CPU is no match", [pod("a", "999m"), pod("b", "1", "1Gi")], {"cpu": 1000}, ["b"]),
+    ("more than is needed is as close as just enough", [pod("a", "1", "1Gi"), pod("b", "2")], {"cpu": 1000}, ["b"]),
     (
-        "who lacks half of two things is closer than who lacks one of them whole",
-        [pod("a", "4"), pod("b", "2", "2Gi"), pod("c", "4", "4Gi", limits=True)],
-        {"cpu": 4000, "memory": 4},
-        ["c"],
+        "shares that are missing count by their squares: two halves are less than nine tenths",
+        [pod("a", "10", "1Gi"), pod("b", "5", "5Gi"), pod("c", "0", "9Gi")],
+        {"cpu": 10_000, "memory": 10},
+        ["b", "a", "c"],
+    ),
+    (
+        "and two times six tenths are more than eight tenths",
+        [pod("a", "4", "4Gi"), pod("b", "10", "2Gi"), pod("c", "0", "8Gi")],
+        {"cpu": 10_000, "memory": 10},
+        ["b", "c"],
     ),
     ("nobody where all are too few", [BU, GU], {"cpu": 5000}, []),
 ]
