@@ -101,7 +101,7 @@ def _of_group(topology: CPUTopology, name: str, device: Device, group: int, told
 def order_doubt(claims: Iterable[Claim], node: str) -> tuple[str, ...]:
     """Say that the CPUs of claims that hold some already depend on the order in which the driver prepared them."""
     shares = Counter(taken.device for _, taken in _of_driver(claims, node) if CAPACITY in taken.consumed)
-    if max(shares.values(), default=0) < 2:
+    if all(count == 1 for count in shares.values()):
         return ()
     return ("claims hold CPUs of one group in unknown order: CPU ids are one possible answer",)
 

@@ -196,7 +196,7 @@ def _class_config(index: int, wanted: Mapping[RequestKey, Wanted], used: set[str
     configs: dict[str, tuple[Config, ...]] = {}
     for key in sorted(wanted):
         one = wanted[key]
-        if key.claim == index and one.result_name in used and one.class_.config:
+        if key.claim == index and one.result_name in used:
             requests.setdefault(one.class_.name, []).append(one.result_name)
             configs[one.class_.name] = one.class_.config
     return [

@@ -49,6 +49,7 @@ ODD: list[tuple[str, dict[DeviceID, Device], str]] = [
     ("a list that is none", of_node_0(attributes=CPU_LIST), "dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: 0-x"),
     ("of a long one the beginning is told", of_node_0(attributes={"dra.cpu/cpuIDs": Attribute("string", "x" * 41)}),
      f"dra.cpu/cpuIDs of cpudevnuma000 is not a CPU list: {'x' * 40}"),
+    ("a list that is no text", of_node_0(attributes={"dra.cpu/cpuIDs": Attribute("int", 7)}), ""),
     ("a group without an amount", of_node_0(capacity={}), ""),
     ("a group of another machine", {DeviceID("dra.cpu", NODE, "cpudevnumaX"): Device("cpudevnumaX")}, ""),
     ("no CPU of the machine", {DeviceID("dra.cpu", NODE, "d"): Device("d", {"cpuID": Attribute("int", 65536)})}, ""),
@@ -88,12 +89,14 @@ def test_an_external_allocator_s_slices_list_the_cpus() -> None:
     assert format_set(kept_back(HGX, {identity: listed}, 0).cpus) == "2-3"
 
 
-def test_a_smaller_machine_than_the_slices_is_doubted() -> None:
+@pytest.mark.parametrize("more", [1, 388])
+def test_a_smaller_machine_than_the_slices_is_doubted(more: int) -> None:
     [(identity, device), *_] = published("numanode").items()
-    larger = device._replace(capacity={CAPACITY: device.capacity[CAPACITY]._replace(value=from_int(500))})
+    larger = device._replace(capacity={CAPACITY: device.capacity[CAPACITY]._replace(value=from_int(112 + more))})
 
-    [doubt] = kept_back(HGX, {identity: larger}, 0).doubts
-    assert "500 CPUs in the slices and 112 here" in doubt
+    kept = kept_back(HGX, {identity: larger}, 0)
+    assert kept.cpus == 0
+    assert f"{112 + more} CPUs in the slices and 112 here" in kept.doubts[0]
 
 
 def cpuset(text: object) -> tuple[Config, ...]:

@@ -85,7 +85,8 @@ def read(*slices: Mapping[str, Any], node: str = "node-1") -> ReadBack:
 
 def test_nodes_are_named_in_the_order_of_their_names() -> None:
     names = [f"n{number}" for number in range(9)]
-    assert nodes_of([read_slice(resource_slice("x", [], name)) for name in names[::-1]]) == tuple(names)
+    written = [resource_slice("x", [], name) for name in names[::-1]] + [resource_slice("x", [], nodeName=None)]
+    assert nodes_of([read_slice(one) for one in written]) == tuple(names), "one that names no node is of none"
 
 
 def test_core_numbers_repeat_on_every_socket() -> None:

@@ -87,6 +87,7 @@ FOUND = [
     ("case aside of other letters", "(?i)Ä", "ä", (0, 1)),
     ("no sign is another case of a sign", r"(?i)@|\[", "`{", None),
     ("nor the other way round", r"(?i)`|\{", "@[", None),
+    ("a letter whose other case is two", "(?i)ß", "ß", (0, 1)),
     ("case aside keeps signs", r"(?i)[Z-a]+", "z_A-", (0, 3)),
     ("a quoted part without an end", r"a\Q.*", "xa.*", (1, 4)),
     ("behind a quoted part", r"\Qa+\Eb", "a+b", (0, 3)),
@@ -131,6 +132,11 @@ def test_a_named_class_has_its_characters_and_no_others(name: str) -> None:
 def test_a_short_class_has_its_characters_and_no_others(name: str) -> None:
     assert {char for char in BYTES if search(rf"^\{name}$", char)} == set(SHORT[name])
     assert {char for char in BYTES if not search(rf"^\{name.upper()}$", char)} == set(SHORT[name])
+
+
+@pytest.mark.parametrize("range_", ["A-Z", "a-z"])
+def test_a_range_of_all_letters_has_them_in_both_cases(range_: str) -> None:
+    assert {char for char in BYTES if search(f"(?i)^[{range_}]$", char)} == set(string.ascii_letters)
 
 
 REFUSED = [

@@ -379,6 +379,16 @@ def test_a_foreign_pod_makes_the_pessimistic_cache_distrust_the_machine() -> Non
     assert {row.name: row.machine for row in report.pods} == {"daemon": "a", "mine": "b"}
 
 
+def test_kai_gets_no_record_of_what_a_pod_of_somebody_else_took() -> None:
+    settings = Simulation(fleet("a", SCHEDULERS["kai"], ExporterConfig(mode="instant"), Timing(horizon_s=60)))
+    run = Run(settings, [Workload(0, "theirs", pod("3"), machine="a"), Workload(SECOND, "mine", pod("2"))])
+    while run.step():
+        pass
+    ledger = run.machines[0].belief.ledger
+    assert ledger is not None
+    assert [name.rpartition("/")[2] for name in ledger.placements] == ["mine"]
+
+
 def test_pods_of_somebody_else_are_no_binds_in_vain() -> None:
     """Two of the four that another scheduler sends to one machine are refused there."""
     foreign = Workload(0, "daemon", pod("5"), "replicaset", 4, machine="a")
