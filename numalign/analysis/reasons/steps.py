@@ -205,8 +205,6 @@ def with_these(change: WayOut, keys: tuple[tuple[str, str], ...]) -> WayOut:
     """Keep of a change only some requests of which the sum counts."""
     return change._replace(
         amounts={key: change.amounts[key] for key in keys if key in change.amounts},
-        asked={key: change.asked[key] for key in keys},
-        or_else={},
         together=(keys,),
         flags={},
         pods=(),

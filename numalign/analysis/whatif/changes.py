@@ -163,7 +163,7 @@ def _nearest(tries: Tries, found: Iterable[WayOut], kept: list[WayOut], most: in
         if any(covers(needed, other) for other in kept):
             continue
         split = shared(tries, needed)
-        if split is needed or not any(covers(split, other) for other in kept):  # two may differ in the split alone
+        if not any(covers(split, other) for other in kept):  # two may differ in the split alone
             kept.append(split)
             if len(kept) == most:
                 break

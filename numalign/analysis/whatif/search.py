@@ -76,7 +76,7 @@ def _one_cut(requests: Requests, key: Key) -> Amounts | None:
     step = requests.steps[key] if requests.pinned or key[1] != CPU else NANO // 1000
     high = -(-asked // step)
     least = _least(requests, key, share=not requests.pinned)
-    places = [(high - 1) * part // LARGER_TRIED for part in range(LARGER_TRIED, 0, -1)]
+    places = [(high - 1) * (LARGER_TRIED - part) // LARGER_TRIED for part in range(LARGER_TRIED)]
     for nano in (*dict.fromkeys(place * step for place in places if place * step > least), least):
         cut = {**requests.asked, key: nano}
         if nano < asked and requests.does(cut):

@@ -177,7 +177,7 @@ def _in_proportion(asked: Mapping[Key, int], total: int, step: int) -> dict[Key,
 
 def with_one_to_share(tries: Tries, change: WayOut) -> WayOut:
     """Ask for a CPU, or a core, less where a change would leave none to share; the change itself where that fails."""
-    if change.machine or change.hardware or not takes_the_last(change):
+    if change.machine or not takes_the_last(change):
         return change
     containers = tries.outcome.pod.containers
     asked = {(one.name, CPU): one.requests[CPU].nano for one in containers if CPU in one.requests}

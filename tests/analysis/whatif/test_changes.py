@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from numalign.analysis.alignment import aligned
+from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
+from numalign.analysis.whatif.goal import ALIGNED
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
@@ -112,6 +115,19 @@ def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:
     ways = found("restricted", pod_of("p", app={"cpu": "5", "memory": "2Gi"}), **STATIC)
     assert ways
     assert not any(nano > 2 * way.asked[key] for way in ways for key, nano in way.amounts.items())
+
+
+def test_what_no_policy_aligns_is_aligned_by_chance() -> None:
+    """Without one the two pods take seven CPUs in a row, and leave one node a pair; a policy leaves one on each."""
+    settings = Setup(machine("figure-1"), config("best-effort"), "ideal")
+    situation = Situation(settings, past=arrivals((pod("a", 3), pod("b", 3))))
+    tries = Tries(situation, admit(situation.session(), pod("p", 2)), ALIGNED)
+    by_chance = tries.beside({POLICY: "none"})
+    assert by_chance is not None
+    assert aligned(by_chance[0])
+    ways = changes(tries)
+    assert ways
+    assert not any(POLICY in way.flags for way in ways)
 
 
 def with_gpus(count: int) -> Machine:

@@ -8,14 +8,15 @@ import pytest
 
 from numalign.analysis.in_the_way import Amount
 from numalign.analysis.situation import Situation, arrivals
-from numalign.analysis.whatif.change import WayOut
+from numalign.analysis.whatif.change import Key, WayOut
 from numalign.analysis.whatif.reasons import reasons
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
-from numalign.model.quantity import NANO
-from tests.analysis.support import config, machine, pod
+from numalign.model.quantity import GIBI, MEBI, NANO
+from tests.analysis.support import STATIC, config, machine, pod
 from tests.analysis.whatif.drawn import case
+from tests.kubelet.regular import regular
 
 
 def told(of: Any, change: WayOut) -> WayOut:
@@ -46,6 +47,21 @@ def test_a_setting_that_helps_only_as_others_come_first_says_how_the_pod_is_refu
 
 
 CPUS = ("app", "cpu")
+
+
+MEMORY = ("app", "memory")
+
+
+@pytest.mark.parametrize(("more", "instead"), [(0, {MEMORY: 2047 * MEBI * NANO}), (1, {})])
+def test_less_would_do_as_well_only_on_the_same_nodes(more: int, instead: dict[Key, int]) -> None:
+    """A node has two GiB, a byte more than is asked for: a MiB more than it has takes both, a MiB less one of them."""
+    settings = config("restricted", cpu_manager_policy="none", **STATIC)
+    situation = Situation(Setup(regular(2, 4, 1, memory=2 * GIBI), settings, "ideal"))
+    asked, grown = (2 * GIBI - 1) * NANO, (2048 + more) * MEBI * NANO
+    tries = Tries(situation, admit(situation.session(), pod("p", 1, str(2 * GIBI - 1))))
+    change = WayOut(amounts={MEMORY: grown}, asked={MEMORY: asked})
+    found = next(reasons(tries, [change._replace(tried=tries.attempt(change))]))
+    assert found.or_else == instead
 
 
 @pytest.mark.parametrize("fit_check", [True, False])

@@ -7,12 +7,12 @@ import pytest
 from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.shrink import takes_the_last, weakened, with_one_to_share
+from numalign.analysis.whatif.shrink import shared, takes_the_last, weakened, with_one_to_share
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
-from numalign.model.quantity import NANO
+from numalign.model.quantity import GIBI, MEBI, NANO
 from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
 from tests.kubelet.regular import regular
 from tests.refusals.survey import named, refusals
@@ -112,6 +112,35 @@ def test_more_is_given_back_although_a_little_more_is_refused() -> None:
     nothing = WayOut(amounts={("app", GPU): 0}, asked={("app", GPU): 4 * NANO})
     found = weakened(tries, nothing._replace(tried=tries.attempt(nothing)))
     assert found.amounts == {("app", GPU): 2 * NANO}
+
+
+@pytest.mark.parametrize(
+    ("asked", "least"), [(2 * NANO, NANO // 2), (2 * NANO + NANO // 2, NANO)], ids=["of whole CPUs", "of a part of one"]
+)
+def test_a_share_of_a_cpu_is_not_given_back_more(asked: int, least: int) -> None:
+    """A little more might be CPUs of its own."""
+    situation = Situation(Setup(machine("figure-1"), config("restricted"), "ideal"))
+    tries = Tries(situation, admit(situation.session(), pod("p", asked / NANO)))
+    cut = WayOut(amounts={CPUS: least}, asked={CPUS: asked})
+    assert weakened(tries, cut._replace(tried=tries.attempt(cut))).amounts == cut.amounts
+
+
+def test_memory_is_given_back_in_whole_mib_although_no_whole_byte_is_asked_for() -> None:
+    situation = Situation(Setup(machine("figure-1"), config("restricted"), "ideal"))
+    memory, asked = ("app", "memory"), GIBI * NANO + NANO // 10
+    tries = Tries(situation, admit(situation.session(), pod("p", 1, "1.0000000001Gi")))
+    cut = WayOut(amounts={memory: 16 * MEBI * NANO}, asked={memory: asked})
+    assert weakened(tries, cut._replace(tried=tries.attempt(cut))).amounts == {memory: GIBI * NANO}
+
+
+def test_who_asks_for_most_is_cut_alone_where_another_would_have_very_little() -> None:
+    """Three CPUs are free on node 0, eight on node 1: nine do not lie there as they are asked for, six and three do."""
+    situation = Situation(Setup(regular(2, 8, 1), config("single-numa-node"), "ideal"), past=arrivals((pod("a", 5),)))
+    tries = Tries(situation, admit(situation.session(), pod_of("p", some=limits(6), most=limits(9))))
+    some, most = ("some", "cpu"), ("most", "cpu")
+    starving = WayOut(True, amounts={some: NANO, most: 8 * NANO}, asked={some: 6 * NANO, most: 9 * NANO})
+    found = shared(tries, starving._replace(tried=tries.attempt(starving)))
+    assert (found.amounts, found.together) == ({most: 3 * NANO}, ())
 
 
 def test_the_last_cpu_is_taken_where_one_less_would_lie_apart() -> None:
