@@ -8,7 +8,7 @@ from itertools import chain
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.demand import ResourcePairs as Request
 from numalign.kubelet.errors import AllocationError, KubeletPanicError
-from numalign.kubelet.memory.hints import best_hint, breaks_group, calculate
+from numalign.kubelet.memory.hints import best_hint, breaks_group, calculate, sum_of
 from numalign.kubelet.memory.state import NIL_DEREFERENCE, STATIC, WORD, Block, MemoryManager, MemoryState, fill
 from numalign.kubelet.topology.effort import Effort, all_sets, endure
 from numalign.kubelet.topology.hints import HintFamily, HintList, TopologyHint
@@ -68,7 +68,7 @@ def allocate_until_1_36(
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
     held = {**state.entries.get(pod.uid, {}), container.name: blocks}
     state = _update_reusable(charge(manager, state, pod.uid, blocks, held), pod.uid, container, blocks)
-    return _shrink(state, pod, container, blocks) if len(pod.containers) > 1 else state
+    return _shrink(state, pod, container, blocks)
 
 
 def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> NUMAMask:
@@ -76,7 +76,7 @@ def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Reques
     mask = hint.numa_affinity
     if mask is None:
         hints = _tried_anew(manager, state, uid, request)
-        default = None if hints is None else _best_for(request, hints)
+        default = None if hints is None else _best_for(request, hints, 0)
         if default is None:
             raise AllocationError(NO_DEFAULT)
         if hint.preferred and not default.preferred:
@@ -104,7 +104,7 @@ def _tried_anew(manager: MemoryManager, state: MemoryState, uid: str, request: R
     return calculate(manager, state, uid, request)
 
 
-def _best_for(request: Request, hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
+def _best_for(request: Request, hints: HintFamily | HintList, required: NUMAMask) -> TopologyHint | None:
     """Return the best hint of a request's `memory`; a request of huge pages alone has none, but its hints are there."""
     if any(resource == MEMORY for resource, _ in request):
         return best_hint(hints, required)
@@ -124,14 +124,7 @@ def _too_small(manager: MemoryManager, state: MemoryState, request: Request, mas
         place = manager.places.get(resource)
         if place is None or mask & ~manager.offered[place]:
             raise KubeletPanicError(NIL_DEREFERENCE)
-        free = state.free[place]
-        total = 0
-        rest = mask
-        while rest:
-            low = rest & -rest
-            total += free[low.bit_length() - 1]
-            rest ^= low
-        if total % WORD < amount:
+        if sum_of(state.free[place], mask) % WORD < amount:
             return True
     return False
 
@@ -155,12 +148,10 @@ def charge(
             counts[node] += 1
             groups[node] = mask
             rest ^= low
-        left = size - reusable.get((mask, resource), 0)
-        if left > 0:
-            place = manager.places[resource]
-            free_now, reserved_now = list(free[place]), list(reserved[place])
-            fill(free_now, reserved_now, mask, left)
-            free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
+        place = manager.places[resource]
+        free_now, reserved_now = list(free[place]), list(reserved[place])
+        fill(free_now, reserved_now, mask, max(0, size - reusable.get((mask, resource), 0)))
+        free[place], reserved[place] = tuple(free_now), tuple(reserved_now)
     entries = {**state.entries, uid: held}
     return state._replace(
         counts=tuple(counts), groups=tuple(groups), free=tuple(free), reserved=tuple(reserved), entries=entries

@@ -31,7 +31,7 @@ from numalign.kubelet.topology.hints import (
     masks_by_width,
 )
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
-from numalign.model.cpuset import NUMAMask, ids
+from numalign.model.cpuset import NUMAMask
 
 Need = tuple[PerNode, int]
 """What each node has free of a resource, and how much of it is needed."""
@@ -61,11 +61,10 @@ def pod_hints(manager: MemoryManager, state: MemoryState, pod: PodDemand) -> Pro
     request = pod.memory
     if not pod.guaranteed or request is None or manager.policy != STATIC:
         return {}
-    if pod.uid in state.entries:
-        for container in pod.containers:
-            blocks = state.blocks(pod.uid, container.name)
-            if blocks:
-                return regenerate(blocks, request)
+    for container in pod.containers:
+        blocks = state.blocks(pod.uid, container.name)
+        if blocks:
+            return regenerate(blocks, request)
     return answer(request, calculate(manager, state, pod.uid, request))
 
 
@@ -149,17 +148,12 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
         return everything
     if len(request) == 1:
         return width
-    rows = [manager.allocatable[places[resource]] for resource, _ in request]
     # Each resource alone needs no more than `width`; together they may need more.
-    if width == 1:
-        for node in manager.node_ids:
-            if all(row[node] >= amount for row, (_, amount) in zip(rows, request, strict=True)):
-                return 1
-    demands = tuple(AtLeast(row, amount) for row, (_, amount) in zip(rows, request, strict=True))
+    demands = tuple(AtLeast(manager.allocatable[places[resource]], amount) for resource, amount in request)
     return narrowest_width((MaskSet(manager.nodes, demands),))
 
 
-def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyHint | None:
+def best_hint(hints: HintFamily | HintList, required: NUMAMask) -> TopologyHint | None:
     """Return the best hint whose mask contains `required`: preferred, then fewest nodes, then smallest mask (rule 37).
 
     No mask of a family is narrower than its preferred ones, so there fewest nodes alone decides.
@@ -175,10 +169,6 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask = 0) -> TopologyH
         worse, _, mask = min(found)
         return TopologyHint(mask, not worse)
     nodes = hints.nodes
-    if hints.width == 1 and not required & (required - 1):
-        for node in (required,) if required else (1 << place for place in ids(nodes)):
-            if hints.has(node):
-                return TopologyHint(node, True)
     sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
     for width in range(max(hints.width, required.bit_count()), nodes.bit_count() + 1):
         masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
@@ -203,7 +193,7 @@ def _kinds(manager: MemoryManager, state: MemoryState) -> tuple[int, list[int]]:
     return idle & manager.nodes, allowed
 
 
-def _total(amounts: Sequence[int], mask: NUMAMask) -> int:
+def sum_of(amounts: Sequence[int], mask: NUMAMask) -> int:
     """Add up the amounts of a mask's nodes."""
     total = 0
     while mask:
@@ -215,15 +205,7 @@ def _total(amounts: Sequence[int], mask: NUMAMask) -> int:
 
 def _enough(needs: Iterable[Need], mask: NUMAMask) -> bool:
     """Tell whether the nodes of a mask have all that is needed."""
-    for free, amount in needs:
-        rest = mask
-        while rest:
-            low = rest & -rest
-            amount -= free[low.bit_length() - 1]
-            rest ^= low
-        if amount > 0:
-            return False
-    return True
+    return all(sum_of(free, mask) >= amount for free, amount in needs)
 
 
 def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: NUMAMask) -> bool:
@@ -231,9 +213,9 @@ def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request
     reusable = state.reusable_of(uid)
     for resource, amount in request:
         place = manager.places[resource]
-        if _total(manager.allocatable[place], mask) % WORD < amount:
+        if sum_of(manager.allocatable[place], mask) % WORD < amount:
             return False
-        if (_total(state.free[place], mask) + reusable.get((mask, resource), 0)) % WORD < amount:
+        if (sum_of(state.free[place], mask) + reusable.get((mask, resource), 0)) % WORD < amount:
             return False
     return True
 
@@ -246,7 +228,7 @@ def _walk(manager: MemoryManager, state: MemoryState, uid: str, request: Request
     masks = []
     for mask in masks_by_width(manager.nodes):
         if any(
-            _total(manager.allocatable[manager.places[resource]], mask) % WORD < amount for resource, amount in request
+            sum_of(manager.allocatable[manager.places[resource]], mask) % WORD < amount for resource, amount in request
         ):
             continue
         best = min(best, mask.bit_count())

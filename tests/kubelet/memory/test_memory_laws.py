@@ -24,6 +24,7 @@ from tests.dice import Dice, draws, rolled
 from tests.kubelet.memory.nodes import GI, listed, pod_of, started
 
 WORD = 1 << 64
+BYTE = 1 / GI
 NAMES = ("p", "q", "r", "s")
 
 KINDS = ((), ("init",), ("sidecar",), ("init", "init"), ("init", "sidecar"), ("sidecar", "init"), ("sidecar",) * 2)
@@ -49,9 +50,9 @@ def a_pod(dice: Dice, name: str, resources: tuple[str, ...]) -> PodDemand:
     kinds = (*dice.pick(KINDS), "app", *(["app"] if dice.flag() else []))
     containers: dict[str, Any] = {}
     for number, kind in enumerate(kinds):
-        amounts = {"memory": dice.pick((0.5, 1, 2, 4, 7, 12))}
+        amounts = {"memory": dice.pick((BYTE, 0.5, 1, 2, 4 - BYTE, 4, 7, 12))}
         if "hugepages-1Gi" in resources and dice.flag():
-            amounts["hugepages_1Gi"] = dice.pick((0, 1, 2, 5))
+            amounts["hugepages_1Gi"] = dice.pick((0, 1, 1 + BYTE, 2, 5))
         containers[f"c{number}"] = (kind, amounts)
     return pod_of(name, containers)
 
