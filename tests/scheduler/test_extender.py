@@ -98,6 +98,13 @@ def test_nodes_that_look_alike_are_judged_once() -> None:
     assert len(extender) == 3
 
 
+def test_a_kubelet_without_a_view_of_its_node_judges_by_its_numa_nodes_alone() -> None:
+    assert FULL.view is None
+    full = Extender([NODE._replace(session=FULL)], judge="kubelet")
+    assert full.filter(asked("2"), ["n"]).passed == ("n",)
+    assert full.filter(asked("3"), ["n"]).failed["n"].startswith("TopologyAffinityError: ")
+
+
 def test_the_kubelet_s_answer_is_told_and_counted() -> None:
     found = answer("kubelet", asked("9"))
     assert found.unresolvable["n"].startswith("TopologyAffinityError: ")

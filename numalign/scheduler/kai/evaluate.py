@@ -191,7 +191,7 @@ def _greedy(free: Sequence[Amounts], wanted: Amounts) -> tuple[int, ...] | None:
             0 if zone in chosen else sum(min(amount, have.get(name, 0)) for name, amount in missing.items())
             for zone, have in enumerate(free)
         ]
-        most = max(covers, default=0)
+        most = max(covers)
         if most <= 0:
             return None
         zone = covers.index(most)
