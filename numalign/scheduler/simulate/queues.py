@@ -38,8 +38,8 @@ class Kind(IntEnum):
     ATTEMPT = auto()
 
 
-Event = tuple[int, Kind, int, int, int]
-"""(time, kind, machine, pod or workload, serial number): sorts in the order of 3.5."""
+Event = tuple[int, Kind, int, int]
+"""(time, kind, machine, pod or workload): sorts in the order of 3.5."""
 
 
 class Agenda:
@@ -48,12 +48,10 @@ class Agenda:
     def __init__(self) -> None:
         """Start empty."""
         self._heap: list[Event] = []
-        self._serial = 0
 
     def add(self, time: int, kind: Kind, machine: int = 0, subject: int = 0) -> None:
         """Let something happen at a time."""
-        self._serial += 1
-        heappush(self._heap, (time, kind, machine, subject, self._serial))
+        heappush(self._heap, (time, kind, machine, subject))
 
     def next(self) -> Event | None:
         """Take the next event; None: nothing more happens."""
@@ -73,7 +71,7 @@ class WaitingPods:
 
     def failed(self, pod: int, now: int, attempts: int) -> int:
         """Put a pod aside that found no machine after so many attempts; gives the time of its sweep."""
-        backoff = min(FIRST_BACKOFF << min(attempts - 1, 10), LONGEST_BACKOFF)
+        backoff = min(FIRST_BACKOFF << attempts - 1, LONGEST_BACKOFF)
         self._aside[pod] = (now + backoff, now + RETRY_ANYWAY_AFTER)
         return now + RETRY_ANYWAY_AFTER
 
