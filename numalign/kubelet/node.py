@@ -172,9 +172,7 @@ def remove(node: Node, state: NodeState, uid: str) -> NodeState:
         return state
     pods = dict(state.pods)
     del pods[uid]
-    hints = state.hints
-    if uid in hints:
-        hints = {other: hint for other, hint in hints.items() if other != uid}
+    hints = {other: hint for other, hint in state.hints.items() if other != uid}
     return NodeState(_release(node, state.states, uid), pods, hints, state.leftovers)
 
 

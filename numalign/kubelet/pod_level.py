@@ -116,11 +116,11 @@ def as_a_whole(pod: Pod, demand: PodDemand) -> PodDemand:
     memory = [
         (name, amount.int64) for name, amount in sorted(level.requests.items()) if is_memory(name) and amount.nano > 0
     ]
-    unreadable = any(amount is None for _, amount in memory)
+    readable = tuple([(name, amount) for name, amount in memory if amount is not None])
     return demand._replace(
         as_a_whole=True,
         cpus=exclusive_cpus(request.nano) if request and demand.guaranteed else 0,
-        memory=None if unreadable else tuple([(name, amount or 0) for name, amount in memory]),
+        memory=readable if len(readable) == len(memory) else None,
         containers=tuple(
             [
                 asked if _equivalent(container) else asked._replace(cpus=0, memory=())

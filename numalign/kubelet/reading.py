@@ -81,7 +81,7 @@ class PodReader(NamedTuple):
             asked = self.serve(pod, asked)
         if pod.status is not NO_STATUS:
             pod = pod._replace(counted=self.counted(pod))
-        return pod, _claimed(pod, asked) if self.leaves_claimed and pod.status.claimed else asked
+        return pod, _claimed(pod, asked) if self.leaves_claimed else asked
 
     def _completed(self, pod: Pod, level: PodLevel) -> Pod:
         """Fill in the pod-level resources, unless an API server did; as a rule they alone decide the class (6.2)."""
@@ -161,10 +161,7 @@ def as_written(pod: Pod) -> Pod:
 
 def without_sidecar_ports(pod: Pod) -> Pod:
     """See a pod as kubelets up to 1.32 do: host ports of sidecars count for nothing (admission-fit.md 4.4)."""
-    for container in pod.containers:
-        if container.ports and container.kind == "sidecar":
-            break
-    else:
+    if all(container.kind != "sidecar" for container in pod.containers):
         return pod
     return pod._replace(
         containers=tuple([one._replace(ports=()) if one.kind == "sidecar" else one for one in pod.containers])

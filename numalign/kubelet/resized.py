@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from numalign.kubelet.demand import effective, effective_of
 from numalign.kubelet.pod_level import is_own
-from numalign.model.pod import NO_STATUS, Container, Pod, ResizeStatus
+from numalign.model.pod import Container, Pod, ResizeStatus
 from numalign.model.quantity import Quantity
 
 Count = Callable[[Pod], Mapping[str, int] | None]
@@ -25,10 +25,8 @@ def by_spec(_pod: Pod) -> None:
     """Count by the spec alone: kubelets without resizing in place."""
 
 
-def by_container(pod: Pod) -> dict[str, int] | None:
+def by_container(pod: Pod) -> dict[str, int]:
     """Count the largest amounts of each container, and add these up: from 1.33 until 1.37."""
-    if pod.status is NO_STATUS:
-        return None
     total = effective_of(pod.containers, [_largest_of(pod, container) for container in pod.containers])
     level = _level(pod)
     named = pod.level.requests if pod.level else ()
@@ -46,7 +44,7 @@ def _largest_of(pod: Pod, container: Container) -> _Amounts:
     return _largest([own, said.actuated, said.allocated or {}])
 
 
-def by_sum(pod: Pod) -> dict[str, int] | None:
+def by_sum(pod: Pod) -> dict[str, int]:
     """Count the largest of three sums: of the spec, of what is set aside, of what is in force (from 1.37 on).
 
     Pods are resized as a whole, too: what the status says of the pod takes the place of the last two sums.
@@ -54,15 +52,13 @@ def by_sum(pod: Pod) -> dict[str, int] | None:
     return _by_sum(pod, _of_the_pod(pod.status.level))
 
 
-def by_sum_of_containers(pod: Pod) -> dict[str, int] | None:
+def by_sum_of_containers(pod: Pod) -> dict[str, int]:
     """Do the same where only containers are resized (InPlacePodLevelResourcesVerticalScaling off)."""
     return _by_sum(pod, None)
 
 
-def _by_sum(pod: Pod, whole: list[dict[str, int]] | None) -> dict[str, int] | None:
+def _by_sum(pod: Pod, whole: list[dict[str, int]] | None) -> dict[str, int]:
     status = pod.status
-    if status is NO_STATUS:
-        return None
     allocated: list[_Amounts] = []
     actuated: list[_Amounts] = []
     for container in pod.containers:

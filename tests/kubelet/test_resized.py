@@ -63,7 +63,8 @@ def test_a_pod_that_comes_asks_by_its_spec() -> None:
 
 def test_a_pod_without_a_status_counts_by_its_spec() -> None:
     new = read_pod(pod("new", "2"))
-    assert by_spec(new) is by_container(new) is by_sum(new) is None
+    assert by_spec(new) is None
+    assert by_container(new) == by_sum(new) == by_sum_of_containers(new) == {"cpu": 2 * 10**9}
 
 
 STATUS: Manifest = {
