@@ -6,6 +6,7 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -127,20 +128,20 @@ def _pod_cpus(pod: Pod, containers: tuple[ContainerDemand, ...]) -> int:
 
 
 def _pod_memory(containers: tuple[ContainerDemand, ...]) -> ResourcePairs | None:
-    sidecars: dict[str, int] = {}
-    peaks: dict[str, int] = {}
-    apps: dict[str, int] = {}
+    sidecars = Counter[str]()
+    peaks = Counter[str]()
+    apps = Counter[str]()
     for demand in containers:
         if demand.memory is None:
             return None
         for name, amount in demand.memory:
             if demand.kind == "app":
-                apps[name] = apps.get(name, 0) + amount
+                apps[name] += amount
             elif demand.kind == "sidecar":
-                sidecars[name] = sidecars.get(name, 0) + amount
+                sidecars[name] += amount
             else:
-                peaks[name] = max(peaks.get(name, 0), sidecars.get(name, 0) + amount)
-    return tuple(sorted((name, max(total + sidecars.get(name, 0), peaks.get(name, 0))) for name, total in apps.items()))
+                peaks[name] = max(peaks[name], sidecars[name] + amount)
+    return tuple(sorted((name, max(total + sidecars[name], peaks[name])) for name, total in apps.items()))
 
 
 def _pod_devices(pod: Pod) -> ResourcePairs:
@@ -161,23 +162,23 @@ def effective(pod: Pod, which: Literal["requests", "limits"]) -> dict[str, int]:
 
 def effective_of(containers: Iterable[Container], given: Iterable[Mapping[str, Quantity]]) -> dict[str, int]:
     """Add up what is given for each container in the same way."""
-    total: dict[str, int] = {}
-    sidecars: dict[str, int] = {}
-    peaks: dict[str, int] = {}
+    total: dict[str, int] = defaultdict(int)
+    sidecars: dict[str, int] = defaultdict(int)
+    peaks: dict[str, int] = defaultdict(int)
     for container, amounts in zip(containers, given, strict=True):
         if container.kind == "app":
             for name, quantity in amounts.items():
-                total[name] = total.get(name, 0) + quantity.nano
+                total[name] += quantity.nano
             continue
         for name, quantity in amounts.items():
-            nano = quantity.nano + sidecars.get(name, 0)
+            nano = quantity.nano + sidecars[name]
             if container.kind == "sidecar":
-                total[name] = total.get(name, 0) + quantity.nano
+                total[name] += quantity.nano
                 sidecars[name] = nano
-            peaks[name] = max(peaks.get(name, 0), nano)
+            peaks[name] = max(peaks[name], nano)
     for name, peak in peaks.items():
-        total[name] = max(total.get(name, 0), peak)
-    return total
+        total[name] = max(total[name], peak)
+    return dict(total)
 
 
 def of_node(pod: Pod) -> dict[str, int]:
@@ -196,6 +197,11 @@ def of_node(pod: Pod) -> dict[str, int]:
 def with_overhead(pod: Pod) -> dict[str, int]:
     """Return what a pod counts for on the node as a whole, in billionths, as the fit check of another pod sees it."""
     total = of_node(pod) if pod.counted is None else dict(pod.counted)
+    add_overhead(total, pod)
+    return total
+
+
+def add_overhead(total: dict[str, int], pod: Pod) -> None:
+    """Add a pod's overhead to what it counts for, in billionths, also of what no container asks for."""
     for name, quantity in pod.overhead.items():
         total[name] = total.get(name, 0) + quantity.nano
-    return total

@@ -106,3 +106,16 @@ def test_how_a_pod_counts_that_is_resized(
     made = read_pod({"metadata": {"name": "p"}, "spec": spec, "status": {**STATUS, "conditions": conditions}})
     found = [count(made) for count in (by_container, by_sum_of_containers, by_sum)]
     assert [one and one["cpu"] / 10**9 for one in found] == list(counted)
+
+
+def test_what_is_in_force_counts_where_nothing_is_said_to_be_set_aside() -> None:
+    """Of a container and, with requests of its own, of the pod as a whole."""
+    status = {
+        "containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}],
+        "resources": {"requests": {"cpu": "6"}},
+    }
+    spec: Manifest = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    for level, counted in (({}, 4), ({"resources": {"requests": {"cpu": "1"}}}, 6)):
+        made = read_pod({"metadata": {"name": "p"}, "spec": {**spec, **level}, "status": status})
+        found = [count(made)["cpu"] / 10**9 for count in (by_container, by_sum_of_containers, by_sum)]
+        assert found == [counted] * 3

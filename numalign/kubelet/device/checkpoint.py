@@ -73,14 +73,14 @@ class DeviceEntry(NamedTuple):
     """The plugin's answer, as bytes."""
 
     @property
-    def nodes(self) -> dict[str, tuple[int, ...] | None]:
+    def nodes(self) -> Mapping[str, tuple[int, ...] | None]:
         """Device id -> its NUMA nodes, ascending; () for none, None where the file does not say."""
         if self.devices is None:
             return dict.fromkeys(self.unplaced)
-        found: dict[str, tuple[int, ...] | None] = {}
+        found: dict[str, tuple[int, ...]] = {}
         for node in sorted(self.devices):
             for device in self.devices[node]:
-                found[device] = (*(found.get(device) or ()), *((node,) if node != NO_NODE else ()))
+                found[device] = (*found.get(device, ()), *((node,) if node != NO_NODE else ()))
         return found
 
 

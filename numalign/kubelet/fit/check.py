@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from numalign.kubelet.config import KubeletConfig
-from numalign.kubelet.demand import of_node
+from numalign.kubelet.demand import add_overhead, of_node
 from numalign.kubelet.fit import ActivePods, allocatable, predicates
 from numalign.kubelet.fit.predicates import Refusal
 from numalign.kubelet.start.reservation import Reservation
@@ -234,8 +234,7 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
     for resource in [name for name in nano if name not in have and is_extended(name)]:
         # The kubelet passes over it: the pod runs without such a device, and no scheduler would send it here.
         del nano[resource]
-    for resource, quantity in pod.overhead.items():
-        nano[resource] = nano.get(resource, 0) + quantity.nano
+    add_overhead(nano, pod)
     notes = [
         f"{resource}: not judged, the machine does not say how much there is"
         for resource in list(nano)
@@ -248,8 +247,9 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
 def _shortages(requested: Mapping[str, int], others: ActivePods, have: Mapping[str, int]) -> list[Shortage]:
     """Make the checks of 3.4 in their order."""
     result = []
-    if len(others) + 1 > have.get("pods", 0):
-        result.append(Shortage(resource="pods", requested=1, used=len(others), capacity=have.get("pods", 0)))
+    pods = have.get("pods", 0)
+    if len(others) + 1 > pods:
+        result.append(Shortage(resource="pods", requested=1, used=len(others), capacity=pods))
     for resource, amount in requested.items():
         capacity = have.get(resource, 0)
         used = others.used.get(resource, 0)

@@ -86,8 +86,7 @@ def come_up(setup: Setup, node: Node, state: NodeState, *, fit_check: bool = Tru
         StartError: the kubelet does not come up.
     """
     files = written(node, state)
-    entries = device_file.inspect(files.devices or "").entries or ()
-    session = open_session(_with_held(setup, entries), fit_check=fit_check)
+    session = open_session(_with_held(setup, _device_entries(node, state)), fit_check=fit_check)
     return checked(session._replace(state=restore(session.node, files)))
 
 
@@ -173,7 +172,7 @@ def _device_entries(node: Node, state: NodeState) -> Iterator[device_file.Device
                 yield device_file.DeviceEntry(uid, name, resource, devices)
 
 
-def _with_held(setup: Setup, entries: Sequence[device_file.DeviceEntry]) -> Setup:
+def _with_held(setup: Setup, entries: Iterable[device_file.DeviceEntry]) -> Setup:
     """Let the machine have the devices that are held though no plugin reports them any more, as sick ones."""
     devices = {resource: list(known) for resource, known in setup.machine.devices.items()}
     for entry in entries:

@@ -86,6 +86,15 @@ def test_a_term_of_node_affinity(term: dict[str, Any], holds: bool) -> None:
     assert matches_node(affinity(term), LABELS, "n") is holds
 
 
+@pytest.mark.parametrize(
+    ("asked", "holds"),
+    [({"podAffinity": {}}, True), ({"nodeAffinity": {}}, True), ({"nodeAffinity": {REQUIRED: {}}}, False)],
+)
+def test_an_affinity_asks_for_a_node_once_it_requires_one(asked: dict[str, Any], holds: bool) -> None:
+    """No terms at all are terms that nothing matches."""
+    assert matches_node(pod(affinity=asked), LABELS, "n") is holds
+
+
 def test_one_term_is_enough_and_none_is_not() -> None:
     assert matches_node(affinity(asks("rack", "Exists"), asks("zone", "Exists")), LABELS, "n")
     assert not matches_node(affinity(), LABELS, "n")

@@ -113,6 +113,16 @@ def test_a_pod_that_does_not_come_again_leaves_nothing() -> None:
     assert list(restart(setup(), node, state, pods[1:]).there.state.cpu.assignments) == ["b"]
 
 
+def test_where_no_pod_comes_again_all_is_free() -> None:
+    node, state = node_with(pod("a", 2, nic=1))
+    again = restart(setup(), node, state, ())
+
+    assert again.pods == ()
+    assert again.stale.cpu.assignments == state.cpu.assignments
+    assert again.there.state.cpu.assignments == {}
+    assert again.there.state.device.holdings == {}
+
+
 def test_a_kubelet_with_other_settings_does_not_come_up() -> None:
     with pytest.raises(StartError, match='configured policy "none" differs from state checkpoint policy "static"'):
         restarted((pod("a", 2),), setup(cpu_manager_policy="none"))
