@@ -20,6 +20,7 @@ from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import format_set
 from numalign.model.pod import Pod, PodLevel
+from numalign.model.quantity import parse
 from tests.kubelet.regular import GI, regular
 
 NODE = regular(nodes=1, cores=8, memory=16 * GI, hugepages={"2Mi": GI})
@@ -215,6 +216,32 @@ def test_of_resources_of_its_own_none_is_nothing() -> None:
     """docs/rules/kubelet-versions.md 6.4."""
     asked = pod({"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "0"})
     assert as_a_whole(asked, read_demand(asked)).memory == (("memory", GI),)
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "own"),
+    [
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}, True),
+        ({"cpu": "1n", "memory": "1n"}, {"cpu": "1n", "memory": "1n"}, True),
+        ({"cpu": "0", "memory": "1Gi"}, {"cpu": "0", "memory": "1Gi"}, False),
+        ({"cpu": "1", "memory": "0"}, {"cpu": "1", "memory": "0"}, False),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "2Gi"}, False),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1"}, False),
+        ({"memory": "1Gi"}, {"memory": "1Gi"}, False),
+    ],
+)
+def test_amounts_are_a_container_s_own_where_they_are_limited_to_what_it_requests(
+    requests: dict[str, str], limits: dict[str, str], own: bool
+) -> None:
+    """docs/rules/kubelet-versions.md 6.4."""
+    spec = {"resources": {"limits": SMALL}, "containers": [{"name": "c", "resources": {"requests": {}}}]}
+    asked = read_pod({"metadata": {"name": "p"}, "spec": spec})
+    parsed = [{name: parse(text) for name, text in given.items()} for given in (requests, limits)]
+    asked = asked._replace(containers=(asked.containers[0]._replace(requests=parsed[0], limits=parsed[1]),))
+    demand = read_demand(asked)
+    demand = demand._replace(containers=(demand.containers[0]._replace(cpus=1, memory=(("memory", 1),)),))
+    [found] = as_a_whole(asked, demand).containers
+    assert (found.cpus, found.memory) == ((1, (("memory", 1),)) if own else (0, ()))
 
 
 @pytest.mark.parametrize(("named", "filled"), [(("limits",), True), (("requests",), True), ((), False)])

@@ -34,9 +34,7 @@ def restore_state(manager: MemoryManager, checkpoint: MemoryCheckpoint) -> Memor
     # What a pod holds as a whole was taken from the nodes once; its containers' blocks are parts of it.
     taken = {uid: {"": pods[uid]} if uid in pods else held for uid, held in entries.items()}
     state = validate_state(manager, records, taken)
-    if not pods or not state.entries:
-        return state
-    return state._replace(entries=sorted_entries(entries), pods=pods)
+    return state._replace(entries=sorted_entries(entries), pods=pods) if state.entries else state
 
 
 def entries_of(checkpoint: MemoryCheckpoint) -> dict[str, dict[str, tuple[Block, ...]]]:
