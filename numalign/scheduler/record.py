@@ -37,7 +37,6 @@ class PodEntry(NamedTuple):
     request: PodRequest
     load: NodeLoad
     priority: int = 0
-    phase: str = "Pending"
     queue: str = ""
     preemptible: bool = True
     """Whether KAI may evict it."""
@@ -50,7 +49,7 @@ class PodEntry(NamedTuple):
         return self.pod.full_name
 
 
-def entry_of(pod: Pod, phase: str = "Pending") -> PodEntry:
+def entry_of(pod: Pod) -> PodEntry:
     """Read a pod as a scheduler does."""
     rank, request = priority(pod) or 0, read_request(pod)
     return PodEntry(
@@ -58,7 +57,6 @@ def entry_of(pod: Pod, phase: str = "Pending") -> PodEntry:
         request=request,
         load=node_load(request),
         priority=rank,
-        phase=phase,
         queue=pod.labels.get(QUEUE, ""),
         preemptible=rank < FIRST_FOR_GOOD,
     )

@@ -205,7 +205,7 @@ class _Desk:
 
 def _placed(node: ClusterNode, pod: Pod, belief: Belief) -> PodEntry:
     """Read a pod that runs; for KAI with the record of what its node's exporter would observe of it (K-8)."""
-    entry = entry_of(pod, "Running")
+    entry = entry_of(pod)
     if belief.ledger is None or node.session is None:
         return entry
     before, now = (export(one, node.name) for one in (admission.end(node.session, pod.uid), node.session))

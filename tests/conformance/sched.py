@@ -132,15 +132,15 @@ def zones_available(found: NodeResourceTopology) -> list[dict[str, int]]:
     return [{name: one.available or 0 for name, one in zone.resources.items()} for zone in found.zones]
 
 
-def described(config: CacheConfig, copy: Copy, pods: Iterable[PodEntry], only_exclusive: bool) -> bool:
-    """Tell whether an object describes pods, by its fingerprint."""
+def described(config: CacheConfig, copy: Copy, pods: Iterable[tuple[PodEntry, str]], only_exclusive: bool) -> bool:
+    """Tell whether an object describes pods, each with its phase, by its fingerprint."""
     text = fingerprint.published(copy.layout.nrt).text
-    known = {(one.pod.namespace, one.pod.name): one for one in pods if one.phase != "Pending"}
+    known = {(one.pod.namespace, one.pod.name): (one, phase) for one, phase in pods if phase != "Pending"}
     return cache.describes_pods(
         config,
         frozenset(known),
-        running=lambda pod: known[pod].phase == "Running",
-        exclusive=lambda pod: bool(exclusive_containers(known[pod].request, copy.layout.listed)),
+        running=lambda pod: known[pod][1] == "Running",
+        exclusive=lambda pod: bool(exclusive_containers(known[pod][0].request, copy.layout.listed)),
         says=lambda some: fingerprint.check_fingerprint(text, some) == "match",
         only_exclusive=only_exclusive,
     )

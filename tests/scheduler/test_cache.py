@@ -20,10 +20,7 @@ from tests.scheduler.make import asking, cpus, object_of, pod, zone
 
 OVER = CacheConfig("over_reserve")
 FULL = object_of(zone(0, cpu="30", memory="60Gi"), zone(1, cpu="30", memory="60Gi"))
-PODS = (
-    asking(8, "16Gi", "big")._replace(phase="Running"),
-    asking(4, "8Gi", "small")._replace(phase="Running"),
-)
+PODS = (asking(8, "16Gi", "big"), asking(4, "8Gi", "small"))
 BIG, SMALL = (one.request for one in PODS)
 
 
@@ -47,10 +44,13 @@ def doubted() -> Belief:
     return reserved()._replace(over_reserved=True)
 
 
-def accepts(config: CacheConfig, belief: Belief, found: Copy, pods: Sequence[PodEntry]) -> bool:
-    """Publish an object, let a resync period end, and tell whether the cache took the object over."""
+def accepts(
+    config: CacheConfig, belief: Belief, found: Copy, pods: Sequence[PodEntry], phases: Sequence[str] = ()
+) -> bool:
+    """Publish an object, let a resync period end, and tell whether the cache took the object over; pods run."""
+    there = tuple(zip(pods, phases or ["Running"] * len(pods), strict=True))
     told = cache.published(config, belief, found)
-    after = cache.resync(config, told, partial(described, config, found, pods), lambda: pods)
+    after = cache.resync(config, told, partial(described, config, found, there), lambda: pods)
     assert after in (told, cache.accept(found, lambda: pods))
     return after.accepted is found
 
@@ -95,12 +95,11 @@ def test_a_machine_that_is_not_marked_is_not_resynced() -> None:
     ],
 )
 def test_which_pods_count(config: CacheConfig, phases: tuple[str, str], accepted: bool) -> None:
-    pods = [one._replace(phase=phase) for one, phase in zip(PODS, phases, strict=True)]
-    assert accepts(config, doubted(), published(*PODS), pods) == accepted
+    assert accepts(config, doubted(), published(*PODS), PODS, phases) == accepted
 
 
 def test_pods_without_exclusive_resources_are_left_out_by_method() -> None:
-    burstable = entry_of(read({"containers": [{"requests": {"cpu": "500m"}}]}, "web"), "Running")
+    burstable = entry_of(read({"containers": [{"requests": {"cpu": "500m"}}]}, "web"))
     found = published(*PODS, method="with-exclusive-resources")
     assert accepts(OVER, doubted(), found, (*PODS, burstable))
     assert not accepts(OVER._replace(method="All"), doubted(), found, (*PODS, burstable))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from typing import Final, Literal
 
 from numalign.model.pod import Pod
-from numalign.scheduler.record import PodEntry, Seen
+from numalign.scheduler.record import Seen
 from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Workload
 from numalign.scheduler.simulate.shapes import Shape
 
@@ -23,9 +22,6 @@ PER_MINUTE: Final = 33
 """Replacements a minute of one ReplicaSet with the proposed brake: 30 to 36 were told of it."""
 
 State = Literal["waiting", "bound", "running", "finished", "failed", "deleted"]
-
-PHASES: Mapping[State, str] = {"waiting": "Pending", "bound": "Pending", "running": "Running"}
-"""The phase of a pod that is not over; all others are `Failed`, those that finished, too."""
 
 
 class Slot:
@@ -48,11 +44,11 @@ class PodRecord:
     """One pod."""
 
     __slots__ = (
-        "_entry",
         "admitted_at",
         "attempts",
         "created",
         "ended_at",
+        "entry",
         "machine",
         "nominated",
         "number",
@@ -73,7 +69,8 @@ class PodRecord:
         self.slot = slot
         self.pod = pod
         self.shape = workload.shape
-        self._entry = workload.shape.entry._replace(pod=pod)
+        self.entry = workload.shape.entry._replace(pod=pod)
+        """The pod as a scheduler knows it."""
         self.created = created
         self.attempts = 0
         self.state: State = "waiting"
@@ -87,14 +84,6 @@ class PodRecord:
         self.ended_at: int | None = None
         self.taken: tuple[tuple[int, ...], ...] = ()
         """What it took of each NUMA node."""
-
-    @property
-    def entry(self) -> PodEntry:
-        """The pod as a scheduler knows it; finished pods and those that run count as such."""
-        phase = PHASES.get(self.state, "Failed")
-        if self._entry.phase != phase:
-            self._entry = self._entry._replace(phase=phase)
-        return self._entry
 
 
 class WorkloadRun:

@@ -48,6 +48,8 @@ class Run:
         self.start = self.attempts = 0
         self.waiting: list[str] = []
         self.evicted: set[str] = set()
+        self.phases: dict[str, str] = {}
+        """Of pods that do not wait for their kubelet's answer."""
         self.last: dict[str, Attempt[str]] = {}
 
     def take(self, step: dict[str, Any]) -> None:
@@ -58,11 +60,7 @@ class Run:
             self.delete(self.pods[step["delete"]].key)
             self.retry()
         elif "phase" in step:
-            key = self.pods[step["pod"]].key
-            for name, node in self.nodes.items():
-                if key in node.pods:
-                    pods = {**node.pods, key: node.pods[key]._replace(phase=step["phase"])}
-                    self.nodes[name] = node._replace(pods=pods)
+            self.phases[self.pods[step["pod"]].key] = step["phase"]
         elif "nrt" in step:
             copy = copy_of(nrt(step["nrt"]))
             assert copy is not None
@@ -83,7 +81,8 @@ class Run:
         for name, node in self.nodes.items():
             pods, copy = tuple(node.pods.values()), node.belief.published
             if copy is not None:
-                describes = partial(described, self.config.cache, copy, pods)
+                phases = [(one, self.phases.get(one.key, "Pending")) for one in pods]
+                describes = partial(described, self.config.cache, copy, phases)
                 self.believe(name, self.scheduler.resynced, describes, lambda pods=pods: pods)
 
     def delete(self, key: str) -> None:

@@ -65,6 +65,7 @@ FAILS = [
     ("a text as an index", "[1][dyn('0')] == 1", "unsupported index type 'string' in list"),
     ("an index of a number", f"{OWN}.index[0] == 1", "no such overload"),
     ("what may be missing of a number", f"{OWN}.index[?0].hasValue()", "no such overload"),
+    ("a name for the value of a number", f"{OWN}.index.optMap(x, true).hasValue()", "no such overload"),
     ("a list as a key", "{dyn([1]): 1} == {}", "unsupported key type: list"),
     ("in a number", f"1 in {OWN}.index", "no such overload"),
     ("a choice by a number", f"{OWN}.index ? true : false", "no such overload"),
