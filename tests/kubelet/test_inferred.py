@@ -39,6 +39,8 @@ def came(release: tuple[int, int], free: str = "0-49", *options: str, **more: An
 
 
 def codes(outcome: Outcome) -> list[str]:
+    """What is told, of the pod alone."""
+    assert {notice.path for notice in outcome.notices} <= {"p"}
     return [notice.code for notice in outcome.notices]
 
 

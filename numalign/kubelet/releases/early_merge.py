@@ -72,14 +72,14 @@ SINGLE_NODES_ONLY = SingleNode(single_numa_filter, stores_no_mask=True)
 
 def combinations(lists: Iterable[HintList], full: int) -> set[TopologyHint]:
     """Return the distinct merged hints of the cross product, by folding one list after the other (13.4)."""
-    merged = {TopologyHint(full, True)}
+    merged = {(full, True)}
     for hints in lists:
         merged = {
-            TopologyHint((mask or 0) & (full if other is None else other), preferred and also)
+            (mask & (full if other is None else other), preferred and also)
             for mask, preferred in merged
             for other, also in hints
         }
-    return merged
+    return {TopologyHint(mask, preferred) for mask, preferred in merged}
 
 
 def narrowest(found: Iterable[TopologyHint], full: int) -> TopologyHint:

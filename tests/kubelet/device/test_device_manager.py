@@ -523,6 +523,23 @@ class TestReuse:
         assert steps == [("g0", "g0"), ("g0", ""), ("g1 g2", "g1 g2"), ("g1", "g2")]
         assert device.device_ids(of.resources[GPU], state.allocated[GPU]) == ["g0", "g1", "g2"]
 
+    def test_what_is_left_of_one_resource_is_none_of_another(self) -> None:
+        of = manager({GPU: [Device("gpu-0", (0,))], "v/nic": [Device(f"nic-{i}", (i,)) for i in range(3)]}, nodes=3)
+        init, app = container("i", "init", gpu=1), container("a", gpu=1, nic=2)
+        demand = pod("p", init, app)
+        state = given_out(of, "nic-0", "v/nic")
+        state = device.allocate(of, state, demand, init, TopologyHint(None, preferred=True))
+
+        assert write(device.container_hints(of, state, demand, app)["v/nic"], 3) == "110:T 111:F"
+        after = device.allocate(of, state, demand, app, TopologyHint(None, preferred=True))
+        assert (chosen(of, after, "p", "a"), chosen(of, after, "p", "a", "v/nic")) == ("gpu-0", "nic-1 nic-2")
+
+    def test_only_what_it_held_is_left_of_an_init_container(self) -> None:
+        of = four_gpus()
+        init = container("i", "init", gpu=1)
+        state = device.allocate(of, device.EMPTY, pod("p", init), init, TopologyHint(0b10, preferred=True))
+        assert state.reusable == state.allocated == {GPU: members(of, "gpu-2")}
+
     def test_two_app_containers_never_share(self) -> None:
         of = four_gpus()
         containers = (container("i", "init", gpu=1), container("a", gpu=1), container("b", gpu=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -171,9 +172,14 @@ def test_reservation_beyond_capacity(
     )
 
 
-def test_all_that_a_machine_has_can_be_reserved() -> None:
-    config = KubeletConfig(kube_reserved={"cpu": "16", "memory": "64Gi"}, eviction_hard={})
-    check_capacity(reserved(config, MACHINE), MACHINE)
+@pytest.mark.parametrize("storage", ["10Gi", "10737418241"])
+def test_all_that_a_machine_has_can_be_reserved(storage: str) -> None:
+    """And no byte of storage beyond it."""
+    machine = MACHINE._replace(storage=10 * GI)
+    given = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": storage}
+    part = reserved(KubeletConfig(kube_reserved=given, eviction_hard={}), machine)
+    with nullcontext() if storage == "10Gi" else pytest.raises(StartError, match='"ephemeral-storage" has a reserv'):
+        check_capacity(part, machine)
 
 
 def test_thresholds_of_what_cannot_be_reserved_and_of_nothing_are_no_part() -> None:

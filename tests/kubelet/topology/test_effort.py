@@ -98,6 +98,7 @@ def test_from_a_second_on_a_warning_says_how_long_other_pods_wait() -> None:
     found = met(35, "restricted", memory="Static", on="dgx-a100")
     slow, unsure = found.notices
     assert (found.admit, slow.code, unsure.code) == (True, "kubelet-slow", "inferred")
+    assert {slow.path, unsure.path} == {found.pod.name}
     assert slow.message == (
         "the kubelet takes about 4 s (765 sets of NUMA nodes, 0.5 µs each; 15 606 000 combinations of hints, "
         "0.25 µs each), and admits no other pod meanwhile"
