@@ -6,6 +6,7 @@ counts, so that nobody takes what a shrinking pod still has; the spec's do not w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from numalign.kubelet.demand import effective, effective_of
@@ -72,11 +73,11 @@ def _by_sum(pod: Pod, whole: list[dict[str, int]] | None) -> dict[str, int]:
     ]
     if not status.infeasible:
         sums.append(effective(pod, "requests"))
-    total: dict[str, int] = {}
+    total: dict[str, int] = defaultdict(int)
     for one in sums:
         for name, nano in one.items():
-            total[name] = max(total.get(name, 0), nano)
-    return total | _level(pod)
+            total[name] = max(total[name], nano)
+    return {**total, **_level(pod)}
 
 
 def _of_the_pod(said: ResizeStatus) -> list[dict[str, int]] | None:

@@ -89,6 +89,7 @@ REFUSED = [
     ('{"cpus": "x"}', 'strconv.Atoi: parsing "x": invalid syntax'),
     ('{"cpus": 3}', OF_ROW.format("number", "cpus", "cpuset.CPUSet")),
     ('{"bytes": "AQ*I="}', "illegal base64 data at input byte 2"),
+    ('{"bytes": "AQI"}', "illegal base64 data at input byte 0"),
     ('{"bytes": [1]}', OF_ROW.format("array", "bytes", "[]uint8")),
     ('{"list": [1, "x"]}', OF_ROW.format("string", "list", "int")),
     ('{"list": {}}', OF_ROW.format("object", "list", "[]int")),

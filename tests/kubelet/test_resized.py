@@ -12,6 +12,8 @@ from numalign.kubelet.releases.table import kubelet, parse_version
 from numalign.kubelet.resized import by_container, by_spec, by_sum, by_sum_of_containers
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.pod import PodLevel
+from numalign.model.quantity import parse
 from tests.kubelet.regular import regular
 
 Manifest = dict[str, Any]
@@ -119,3 +121,19 @@ def test_what_is_in_force_counts_where_nothing_is_said_to_be_set_aside() -> None
         made = read_pod({"metadata": {"name": "p"}, "spec": {**spec, **level}, "status": status})
         found = [count(made)["cpu"] / 10**9 for count in (by_container, by_sum_of_containers, by_sum)]
         assert found == [counted] * 3
+
+
+def test_what_a_pod_asks_of_its_own_in_vain_counts_by_its_status_alone() -> None:
+    """Of a resource that the status of the pod lacks it has none; devices are the containers' business."""
+    resources = {"requests": {"cpu": "1", "memory": "1Gi", "v/g": "1"}, "limits": {"v/g": "1"}}
+    made = read_pod({
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "resources": resources}]},
+        "status": {
+            "resources": {"requests": {"cpu": "6"}},
+            "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
+        },
+    })  # fmt: skip
+    own = {name: parse("9") for name in ("cpu", "memory", "v/g")}
+    found = by_container(made._replace(level=PodLevel(own, {})))
+    assert {name: nano / 10**9 for name, nano in found.items()} == {"cpu": 6, "memory": 0, "v/g": 1}

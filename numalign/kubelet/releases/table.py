@@ -36,7 +36,7 @@ def fold(start: Kubelet, version: Version, changes: Iterable[Change]) -> Kubelet
     kubelet = start
     for change in changes:
         if start.version < change.since <= version:
-            kubelet = change.apply(kubelet._replace(version=change.since))
+            kubelet = change.apply(kubelet)
     return kubelet._replace(version=version)
 
 

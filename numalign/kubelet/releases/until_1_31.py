@@ -34,7 +34,6 @@ from numalign.kubelet.releases.release import (
     MergeRules,
     Version,
     gate_switched_on,
-    version_text,
     with_gate,
     with_option,
     with_reading,
@@ -70,7 +69,7 @@ def _early(kubelet: Kubelet) -> EarlyMerge:
     """Return the merge of a kubelet before 1.24, whose parts changed one by one."""
     merge = kubelet.merging.merge
     if not isinstance(merge, EarlyMerge):
-        raise TypeError(f"kubelet {version_text(kubelet.version)} does not merge as the early ones did")
+        raise TypeError("this kubelet does not merge as the early ones did")
     return merge
 
 

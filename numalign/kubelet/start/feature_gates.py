@@ -76,9 +76,10 @@ def _each(kubelet: Kubelet, given: Mapping[str, bool]) -> Iterator[tuple[str, st
 
 def gate_of(kubelet: Kubelet, name: str) -> Gate | None:
     """Return what a gate is to a kubelet; None: it does not know it, as far as is known."""
-    own = kubelet.gates.get(name)
-    row = table().get(name) if own is None and kubelet.version >= V1_32.version else None
-    return row.at(kubelet.version) if row else own
+    if name in kubelet.gates or kubelet.version < V1_32.version:
+        return kubelet.gates.get(name)
+    row = table().get(name)
+    return row.at(kubelet.version) if row else None
 
 
 def unmet_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> dict[str, list[str]]:
