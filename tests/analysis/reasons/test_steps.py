@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.loose import Loose
 from numalign.analysis.reasons.asked import Asked, Left, Place, Spread
 from numalign.analysis.reasons.change_facts import LastShared, OddBytes, PodHolds, PodsHold, Reasonable
 from numalign.analysis.reasons.facts import EnoughInAll, NodeTooSmall, TooLittle, Unplaced
@@ -67,6 +68,29 @@ PODS: list[tuple[Reasonable, bool]] = [
 @pytest.mark.parametrize(("fact", "expected"), PODS)
 def test_what_is_said_of_pods_to_move(fact: Reasonable, expected: bool) -> None:
     assert of_pods(fact) is expected
+
+
+APART = Loose((1, 1), ((1, 0, 7),), 0, 8)
+LEFT: list[tuple[str, Spread, bool, bool]] = [
+    ("it does not do with what is free", Spread(1, 8, left=2), True, True),
+    ("it does", Spread(1, 8, left=3), False, True),
+    ("one is left", Spread(1, 8, left=1), True, True),
+    ("nothing is left", Spread(1, 8), False, True),
+    ("nothing is free beside it", Spread(0, 8, left=2), True, True),
+    ("more is free than would do with it", Spread(3, 8, left=1), False, True),
+    ("some lie on no node", Spread(1, 8, loose=APART, left=2), False, True),
+    ("of these none is free", Spread(0, 8, loose=APART, left=2), True, True),
+    ("others hold none", Spread(2, 4, left=2), False, False),
+    ("all are free", Spread(4, 4), False, False),
+]
+
+
+@pytest.mark.parametrize(("had", "left", "held"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
+def test_what_init_containers_leave_is_told_where_it_does_not_do(had: Spread, left: bool, held: bool) -> None:
+    """Four are asked for."""
+    fact = TooLittle(ASKED, had, "now")
+    assert (fact.left, fact.free_too, fact.never) == (left, held, False)
+    assert fact.there.free == had.free + had.left * (left and had.free > 0)
 
 
 def test_what_is_left_and_what_others_hold() -> None:
