@@ -74,7 +74,7 @@ def _lasting_first(facts: Sequence[Fact], refusal: Refusal) -> Iterator[Told]:
 def _of_today(fact: Fact) -> bool:
     """Tell whether a fact is about the node as it is now, and others than the pod itself hold what is not free."""
     if isinstance(fact, NodeTooSmall):
-        return 0 < fact.capacity >= fact.asked.amount
+        return fact.asked.amount <= fact.capacity
     if not isinstance(fact, TooLittle) or fact.when == "ever" or fact.never or fact.left:
         return False
     return fact.own is None or fact.others > 0

@@ -149,7 +149,7 @@ def of_the_state(fact: Reasonable) -> bool:
         single = fact.policy == "single-numa-node"
         return fact.when != "ever" and not fact.after and not (single and (fact.short or fact.width > 1))
     if isinstance(fact, NodeTooSmall):
-        return 0 < fact.capacity >= fact.asked.amount
+        return fact.asked.amount <= fact.capacity
     if isinstance(fact, Unplaced):
         return not (fact.short or fact.misplaced)
     return isinstance(

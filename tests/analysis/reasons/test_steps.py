@@ -41,7 +41,6 @@ STATE: list[tuple[str, Reasonable, bool]] = [
     ("other pods use the node", NodeTooSmall(ASKED, 3, 6, 0), True),
     ("it would just do", NodeTooSmall(ASKED, 3, 4, 0), True),
     ("the node is too small", NodeTooSmall(ASKED, 0, 3, 0), False),
-    ("the node has none", NodeTooSmall(Asked("cpu", 0), 0, 0, 0), False),
     ("a node of one", NodeTooSmall(Asked("cpu", 1), 1, 1, 0), True),
     ("devices on no node", Unplaced("v/g", "restricted", 1, (), 1, 2, misplaced=False), True),
     ("told above", Unplaced("v/g", "restricted", 1, (), 1, 2, misplaced=False, short=True), False),
