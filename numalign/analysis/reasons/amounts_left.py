@@ -73,7 +73,7 @@ def limit_of(fact: Reasonable) -> object:
     resource = resource_of(fact)
     if isinstance(fact, TooWide) and fact.never:
         return resource, fact.nodes
-    return units_of(amounts_of(fact)) if is_bytes(resource) else 1, _what_there_is(fact, resource)
+    return units_of(amounts_of(fact)) if is_bytes(resource) else None, _what_there_is(fact, resource)
 
 
 def _what_there_is(fact: Reasonable, resource: str) -> object:

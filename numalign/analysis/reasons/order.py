@@ -9,7 +9,6 @@ from numalign.analysis.reasons.facts import Fact, NodeTooSmall, NoneThere, OddCo
 from numalign.analysis.reasons.memory_facts import SumTooLarge
 from numalign.analysis.reasons.refusal import facts_of
 from numalign.analysis.reasons.width_facts import TooWide
-from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.kubelet.fit.check import Shortage
 from numalign.model.quantity import NANO
 from numalign.model.resources import unit_of
@@ -75,7 +74,7 @@ def _of_today(fact: Fact) -> bool:
     """Tell whether a fact is about the node as it is now, and others than the pod itself hold what is not free."""
     if isinstance(fact, NodeTooSmall):
         return fact.asked.amount <= fact.capacity
-    if not isinstance(fact, TooLittle) or fact.when == "ever" or fact.never or fact.left:
+    if not isinstance(fact, TooLittle) or fact.never or fact.left:
         return False
     return fact.own is None or fact.others > 0
 
@@ -102,7 +101,7 @@ def key(fact: object) -> tuple[type, object]:
 
 def _limit(fact: Fact) -> object:
     """Give of a fact that tells what the machine never has that alone: it holds at any time."""
-    if isinstance(fact, TooLittle) and (fact.never or fact.when == "ever"):
+    if isinstance(fact, TooLittle) and fact.never:
         return fact.asked, fact.too, fact.had.total
     if isinstance(fact, NodeTooSmall) and fact.asked.amount > fact.capacity:
         return fact.asked, fact.capacity
@@ -136,13 +135,13 @@ def _too_much_too(one: Sum, other: Refusal) -> bool:
 
 def _told_besides(refusal: Refusal, besides: Iterable[Refusal]) -> bool:
     """Tell whether it is told besides of all other containers that they ask for no whole number of cores."""
-    cores = refusal.around.cores
+    others = refusal.around.cores.others if refusal.around.cores is not None else ()
     told = {one.at for one in besides if one.around.cores and not _same_goes(one, refusal)}
-    return cores is not None and {name for name, _ in cores.others} <= told
+    return {name for name, _ in others} <= told
 
 
 def _same_goes(other: Refusal, refusal: Refusal) -> bool:
     """Tell whether a fact about whole cores names what is refused besides, too."""
     first, then = refusal.around.cores, other.around.cores
-    named = first is not None and first.requested % first.threads and refusal.reason == SMT_ALIGNMENT_ERROR
-    return bool(named and first and then and (other.container, then.requested) in first.others)
+    named = first.others if first is not None and first.requested % first.threads else ()
+    return then is not None and (other.container, then.requested) in named

@@ -25,7 +25,6 @@ from numalign.analysis.reasons.width import (
     tied_to,
     too_wide,
 )
-from numalign.kubelet.cpu.allocate import SMT_ALIGNMENT_ERROR
 from numalign.model.resources import CPU, is_bytes
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _in_the_way(refusal: Refusal, *, brief: bool = False) -> Iterator[Fact]:
     elif around.unreadable:
         for one in around.unreadable:
             yield NoWholeBytes(one.resource, one.nano, one.container)
-    elif around.cores is not None and refusal.reason == SMT_ALIGNMENT_ERROR:
+    elif around.cores is not None:
         yield _whole_cores(around.cores, refusal)
     elif table is not None and refusal.culprits:
         yield from _of_a_decision(refusal, table, brief=brief)
