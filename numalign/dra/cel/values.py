@@ -110,12 +110,10 @@ def equal(one: object, other: Value) -> bool:
     kind, other_kind = type(one), type(other)
     if kind in _NUMBERS:
         return other_kind in _NUMBERS and one == other
-    if kind is Quantity or kind is Semver:
-        if kind is not other_kind:
-            raise EvaluationError(NO_OVERLOAD)
-        if isinstance(one, Quantity):
-            return bool(one.nano == other.nano)
-        return bool(one == other)
+    if kind in (Quantity, Semver) and kind is not other_kind:
+        raise EvaluationError(NO_OVERLOAD)
+    if isinstance(one, Quantity):
+        return bool(one.nano == other.nano)
     if isinstance(one, list):
         if not isinstance(other, list) or len(one) != len(other):
             return False
