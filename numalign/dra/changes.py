@@ -143,11 +143,12 @@ def _smaller(attempt: Attempt, claims: tuple[Claim, ...], key: RequestKey) -> It
         for number in range(form.number - 1, 0, -1)[:MAX_RESULTS]:
             text = f"request {number} in {form.name} (now {form.number})"
             yield _Idea("count", text, _with_form(claims, key, form._replace(number=number)), attempt)
-    for name, asked in (form.capacity or {}).items():
+    capacity = form.capacity or {}
+    for name, asked in capacity.items():
         for amount in sorted(_left(attempt, name), reverse=True)[:MAX_AMOUNTS]:
             if 0 < amount < asked.nano:
                 smaller = _amount(amount, asked)
-                changed = form._replace(capacity={**(form.capacity or {}), name: smaller})
+                changed = form._replace(capacity={**capacity, name: smaller})
                 text = f"request {canonical(smaller)} of {name} in {form.name} (now {canonical(asked)})"
                 yield _Idea("capacity", text, _with_form(claims, key, changed), attempt)
 

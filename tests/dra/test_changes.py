@@ -14,6 +14,7 @@ from numalign.dra.reading import read_claim, read_class, read_slice
 from numalign.dra.result import Outcome
 from numalign.dra.usage import usage
 from numalign.dra.values import Node
+from numalign.model.quantity import canonical
 from tests.dra.objects import NUMA, claim, device, device_class, request, resource_slice
 
 GPU, NIC = "gpu.example.com", "nic.example.com"
@@ -193,6 +194,14 @@ def test_less_of_a_capacity(asked: str, used: dict[str, str], said: str | None) 
     capacity = [one.text for one in found(wanted, gpus(1, **SHARED), used=used) if one.kind == "capacity"]
 
     assert capacity == ([said] if said else [])
+
+
+def test_of_another_capacity_as_much_as_before() -> None:
+    amounts = {"m": {"value": "10Gi"}, "n": {"value": "5"}}
+    wanted = [claim("c", request("r", "gpu", capacity={"requests": {"m": "12Gi", "n": "3"}}))]
+    [one] = found(wanted, gpus(1, allowMultipleAllocations=True, capacity=amounts))
+    [device_] = one.claims[0].devices
+    assert {name: canonical(amount) for name, amount in device_.consumed.items()} == {"m": "10Gi", "n": "3"}
 
 
 def test_less_than_one_of_a_capacity() -> None:

@@ -28,6 +28,7 @@ REFUSED = [
     ("an index of a number", "1[0] == 1", "'_[_]' applied to '(int, int)'", 1),
     ("a text as an index of a list", "[1]['a'] == 1", "'_[_]' applied to '(list(int), string)'", 3),
     ("another key of a map", "{'a': 1}[1] == 1", "'_[_]' applied to '(map(string, int), int)'", 8),
+    ("a duration where the key is nothing", "{null: 1}[duration('1s')] == 1", "applied to '(map(null_type, int), ", 9),
     ("a list of two types", "[1, 'a'] == []", "expected type 'int' but found 'string'", 4),
     ("keys of two types", "{1: 1, 'a': 1} == {}", "expected type 'int' but found 'string'", 7),
     ("values of two types", "{1: 1, 2: 'a'} == {}", "expected type 'int' but found 'string'", 10),
