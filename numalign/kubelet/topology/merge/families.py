@@ -14,7 +14,7 @@ from math import comb
 from typing import Final
 
 from numalign.kubelet.topology.hints import CANNOT_FIT, HintFamily, Hints, MaskSet, SocketAlignment, TopologyHint
-from numalign.kubelet.topology.merge.lists import NUMAInfo
+from numalign.kubelet.topology.merge.lists import NUMAInfo, non_preferred_key, rank
 from numalign.model.cpuset import NUMAMask
 
 MAX_MASKS_TRIED: Final = 16
@@ -163,18 +163,13 @@ def _non_preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask:
             continue
         # A is upward closed inside `common`: all sizes from its smallest on occur, so try the target and then wider.
         for width in range(min(target, size), size + 1):
-            if best is not None and best[0] < _size_key(width, target):
+            if best is not None and best[0] < rank(width, target):
                 break
             mask = _smallest_and(sets, common, width, numa)
             if mask is not None:
-                key = (_size_key(width, target), numa.distance(mask), mask)
+                key = non_preferred_key(mask, target, numa)
                 best = key if best is None else min(best, key)
     return numa.full if best is None else best[2]
-
-
-def _size_key(width: int, target: int) -> int:
-    """Order widths: the target, narrower ones down to 1, then wider ones."""
-    return target - width if width <= target else width
 
 
 def _smallest_and(sets: Sequence[MaskSet], common: NUMAMask, width: int, numa: NUMAInfo) -> NUMAMask | None:

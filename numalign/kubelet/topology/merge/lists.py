@@ -48,20 +48,22 @@ def numa_info(nodes: Iterable[int], distances: Mapping[int, tuple[int, ...]] | N
     return NUMAInfo(ids, sum(1 << node for node in ids), distances)
 
 
-Key = tuple[int, int, int, int]
+Key = tuple[int, int, int]
+
+
+def rank(count: int, width: int) -> int:
+    """Rank a number of nodes of a non-preferred candidate (6.4): exactly `width` is best, then fewer, then more."""
+    return width - count if count <= width else count
 
 
 def non_preferred_key(mask: NUMAMask, width: int, numa: NUMAInfo) -> Key:
-    """Rank a non-preferred candidate (6.4): exactly `width` nodes is best, then fewer, then more."""
-    count = mask.bit_count()
-    if count <= width:
-        return (0, width - count, numa.distance(mask), mask)
-    return (1, count, numa.distance(mask), mask)
+    """Rank a non-preferred candidate (6.4): by its number of nodes, then closer, then the smaller integer."""
+    return rank(mask.bit_count(), width), numa.distance(mask), mask
 
 
 def preferred_key(mask: NUMAMask, numa: NUMAInfo) -> Key:
     """Rank a preferred candidate (6.4): fewer nodes, then closer, then the smaller integer."""
-    return (0, mask.bit_count(), numa.distance(mask), mask)
+    return mask.bit_count(), numa.distance(mask), mask
 
 
 def target_width(lists: Iterable[HintList]) -> int:
