@@ -176,8 +176,8 @@ def _rule(winner: TopologyHint, other: TopologyHint, node: Node, needed: int) ->
         for place, (one, two) in enumerate(zip(_key(winner, node, needed), _key(other, node, needed), strict=True))
         if one != two
     )
-    if differing >= 3:
-        return "closer" if differing == 3 else "smaller number"
+    if differing >= 2:
+        return "closer" if differing == 2 else "smaller number"
     if winner.preferred:
         return "fewer nodes"
     exact = (winner.numa_affinity or 0).bit_count() == needed
