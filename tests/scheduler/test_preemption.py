@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.model.quantity import NANO
 from numalign.scheduler import preemption
-from numalign.scheduler.nrt.value import Zone, ZoneResource
+from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.scheduler.placement import Placement
 from tests.conformance.sched import amounts
 from tests.scheduler.make import cpus, object_of, zone
@@ -29,6 +30,12 @@ BACK = [
     ("more than there is", saying(available="3", allocatable="4"), None),
     ("where nothing is said to be free", saying(allocatable="4"), "2"),
     ("where nobody says how much there is", saying(available="1"), None),
+    (
+        "the least more than nothing there",
+        Zone("node-0", resources={"cpu": ZoneResource(available=1 - 2 * NANO)}),
+        None,
+    ),
+    ("no more than nothing there", saying(available="-2"), "0"),
 ]
 
 
@@ -48,3 +55,28 @@ def test_what_is_free_after_an_eviction(there: Zone, free: str | None) -> None:
 def test_what_a_zone_does_not_list_does_not_come_back_to_it() -> None:
     found = object_of(zone(0, gpu="4"), zone(1, cpu="4"))
     assert preemption.after_eviction(found, [VICTIM], {("default", "p", "c0"): 0}) == found
+
+
+def test_a_container_that_is_on_no_known_node_gives_nothing_back() -> None:
+    with pytest.raises(preemption.EvictionError, match=preemption.NOTHING):
+        preemption.after_eviction(object_of(zone(0, cpu="4")), [VICTIM], {("default", "p", "other"): 0})
+
+
+FULL = object_of(zone(0, cpu="1", memory="9Gi"))
+FILTERED = [
+    ("without an object everything passes", None, {("default", "p", "c0"): 0}, True),
+    ("without a placement the object is asked as it is", FULL, None, False),
+    ("without a container in it, too", FULL, {}, False),
+    ("where the object cannot be worked out, it fails", FULL, {("default", "p", "other"): 0}, False),
+]
+
+
+@pytest.mark.parametrize(("found", "known", "passes"), [row[1:] for row in FILTERED], ids=[row[0] for row in FILTERED])
+def test_no_failure_with_victims_marks_the_machine(
+    found: NodeResourceTopology | None, known: Placement | None, passes: bool
+) -> None:
+    """P-3."""
+    total = amounts({"cpu": "16", "memory": "64Gi"})
+    answer = preemption.check_after_eviction(found, total, cpus(2), mode="Enabled", victims=[VICTIM], known=known)
+    assert answer.verdict.passed is passes
+    assert not answer.marks_over_reserved
