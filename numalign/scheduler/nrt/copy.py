@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal
+from typing import Literal, overload
 
 from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.value import (
@@ -110,6 +110,10 @@ class Copy(NamedTuple):
         return self.layout.written(self.free)
 
 
+@overload
+def copy_of(nrt: NodeResourceTopology) -> Copy: ...
+@overload
+def copy_of(nrt: NodeResourceTopology | None) -> Copy | None: ...
 def copy_of(nrt: NodeResourceTopology | None) -> Copy | None:
     """Copy an object; None: there is none."""
     if nrt is None:

@@ -8,6 +8,7 @@ from numalign.kubelet.admission import Outcome
 from numalign.scheduler.config import SchedulerConfig
 from numalign.scheduler.nrt.copy import Free
 from numalign.scheduler.request import effective
+from numalign.scheduler.resources import Amounts
 from numalign.scheduler.schedulers import SCHEDULERS
 from numalign.scheduler.simulate import draws, truth
 from numalign.scheduler.simulate.judge import Causes
@@ -48,12 +49,12 @@ class Table:
 class Counts:
     """Everything that a report needs."""
 
-    def __init__(self, settings: Simulation, machines: list[SimulatedMachine]) -> None:
-        """Start at zero."""
+    def __init__(self, settings: Simulation, machines: list[SimulatedMachine], workloads: list[WorkloadRun]) -> None:
+        """Start at zero, and know what will be asked."""
         self._settings = settings
         self._machines = machines
         self._utilisation = Utilisation(machines)
-        self._fragmentation = FragmentationOverTime(machines)
+        self._fragmentation = FragmentationOverTime(machines, _probes(workloads))
         self._peak = PeakRate()
         self._reasons: Counter[str] = Counter()
         self.rejections = 0
@@ -76,17 +77,6 @@ class Counts:
     def config(self) -> SchedulerConfig:
         """The scheduler's settings."""
         return self._settings.fleet.scheduler
-
-    def start(self, workloads: list[WorkloadRun]) -> None:
-        """Know what will be asked."""
-        weights: Counter[int] = Counter()
-        shapes: dict[int, Shape] = {}
-        for one in workloads:
-            weights[one.shape.number] += one.workload.replicas
-            shapes[one.shape.number] = one.shape
-        self._fragmentation.start(
-            [(effective(shape.request), weights[number]) for number, shape in sorted(shapes.items())]
-        )
 
     def audits(self, attempt: int) -> Table | None:
         """Give the table of an attempt in which every machine is looked at; None: this is no such attempt.
@@ -248,6 +238,16 @@ class Counts:
                 said[message] = said.get(message, 0) + count
                 total[message] += count
         return dict(sorted(total.items())), dict(sorted(by_machine.items()))
+
+
+def _probes(workloads: list[WorkloadRun]) -> list[tuple[Amounts, int]]:
+    """List what the pods of each shape ask, and how many there are."""
+    weights: Counter[int] = Counter()
+    shapes: dict[int, Shape] = {}
+    for one in workloads:
+        weights[one.shape.number] += one.workload.replicas
+        shapes[one.shape.number] = one.shape
+    return [(effective(shape.request), weights[number]) for number, shape in sorted(shapes.items())]
 
 
 def _since_arrival(one: WorkloadRun) -> float | None:

@@ -5,6 +5,7 @@ A `Run` is the only thing here that changes in place; what it is told and what i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from numalign.errors import InputError
@@ -55,16 +56,16 @@ class Run:
         self.pods: list[PodRecord] = []
         self.machines = machines_of(settings.fleet.nodes)
         self._by_name = {machine.name: machine for machine in self.machines}
-        self._counts = Counts(settings, self.machines)
+        self._workloads = self._read(trace)
+        self._counts = Counts(settings, self.machines, self._workloads)
         placement = settings.fleet.scheduler.preemption_mode == "Enabled"
         self._exporters = Exporters(self._agenda, self.machines, self.pods, settings.seed, placement=placement)
         self._scheduling = Scheduling(
             settings, self.machines, self.pods, self._agenda, self._exporters, self._counts, self._preempt
         )
-        self._workloads = self._read(trace)
-        self._finished: list[int] = []
-        self._collected = 0
-        last = [max(one.workload.at, one.workload.delete_at or 0) for one in self._workloads]
+        self._finished: deque[PodRecord] = deque()
+        times = [time for one in self._workloads for time in (one.workload.at, one.workload.delete_at)]
+        last = [time for time in times if time is not None]
         horizon = timing.horizon_s
         self._horizon = max(last, default=0) + AFTER_TRACE if horizon is None else microseconds(horizon)
         self._moment = 0
@@ -91,7 +92,6 @@ class Run:
             self._agenda.add(workload.at, Kind.ARRIVAL, subject=number)
             if workload.delete_at is not None:
                 self._agenda.add(workload.delete_at, Kind.REMOVAL, subject=number)
-        self._counts.start(runs)
         return runs
 
     def step(self) -> bool:
@@ -279,11 +279,9 @@ class Run:
 
     def _terminal(self, pod: PodRecord) -> None:
         """Keep a finished pod until there are too many (4.1)."""
-        self._finished.append(pod.number)
-        while len(self._finished) - self._collected > self.settings.fleet.timing.pod_gc_threshold:
-            oldest = self.pods[self._finished[self._collected]]
-            self._collected += 1
-            self._forget(oldest)
+        self._finished.append(pod)
+        while len(self._finished) > self.settings.fleet.timing.pod_gc_threshold:
+            self._forget(self._finished.popleft())
 
     def _forget(self, pod: PodRecord) -> None:
         machine = self._machine_of(pod)

@@ -48,19 +48,20 @@ class Exporters:
         if exporter.mode in ("event", "both") and machine.sample_due is None:
             machine.sample_due = now + microseconds(exporter.event_delay_s)
             self._agenda.add(machine.sample_due, Kind.SAMPLE, machine.number)
-        if self._is_periodic(machine) and machine.period_due is None:
+        if self._is_periodic(machine):
             self._next_period(machine, now)
 
     def _next_period(self, machine: SimulatedMachine, now: int) -> None:
+        """Let the end of a period be sampled, if it is not planned yet."""
+        if machine.period_due is not None:
+            return
         exporter = machine.kind.exporter
         period = max(microseconds(exporter.period_s), 1)
         if exporter.phase_s is None:
             phase = draws.below(period, self._seed, "phase", machine.name)
         else:
             phase = microseconds(exporter.phase_s)
-        machine.period_due = phase + max(-(-(now - phase) // period), 0) * period
-        if machine.period_due <= now:
-            machine.period_due += period
+        machine.period_due = max(phase, now + period - (now - phase) % period)
         self._agenda.add(machine.period_due, Kind.SAMPLE, machine.number)
 
     def sample(self, machine: SimulatedMachine, now: int) -> None:
@@ -77,7 +78,7 @@ class Exporters:
         if touch or self._differs(machine, seen):
             self._published += 1
             if exporter.loss and draws.fraction(self._seed, "loss", machine.name, self._published) < exporter.loss:
-                if self._is_periodic(machine) and machine.period_due is None:
+                if self._is_periodic(machine):
                     self._next_period(machine, now)  # what was lost is sent again then
             else:
                 delay = microseconds(exporter.publish_delay_s)
@@ -86,7 +87,7 @@ class Exporters:
                         microseconds(exporter.jitter_s) + 1, self._seed, "jitter", machine.name, self._published
                     )
                 self._publish(machine, seen, now + delay)
-        if touch and machine.period_due is None:
+        if touch:
             self._next_period(machine, now)
 
     def _differs(self, machine: SimulatedMachine, seen: Sample) -> bool:
@@ -105,10 +106,10 @@ class Exporters:
             pods = frozenset(filter(self._runs, pods))
         if exporter.fingerprint == "exclusive":
             pods = frozenset(filter(partial(self._holds_its_own, machine), pods))
-        copy: Copy | None = Copy(machine.kind.layout, machine.free)
         if self._placement:
-            copy = copy_of(export(machine.session, machine.name, written(exporter, placement=True)))
-        return Sample(now, copy or machine.published.copy, pods)
+            options = written(exporter)._replace(placement=True)
+            return Sample(now, copy_of(export(machine.session, machine.name, options)), pods)
+        return Sample(now, Copy(machine.kind.layout, machine.free), pods)
 
     def _runs(self, pod: int) -> bool:
         return self._pods[pod].state == "running"

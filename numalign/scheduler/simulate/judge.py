@@ -44,7 +44,7 @@ class Judge:
 
     def judge(self, machine: SimulatedMachine, shape: Shape) -> Judgement:
         """Filter and score one machine."""
-        sight = machine.sight or self.sight(machine)
+        sight = self.sight(machine)
         key = (sight.bag, machine.number) if shape.by_name else sight.bag
         bag = shape.bags.get(key)
         if bag is None:

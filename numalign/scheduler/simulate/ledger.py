@@ -21,28 +21,27 @@ FAILED_RATE_WINDOW = 60 * SECOND
 class OverTime:
     """A whole number that changes over time: its sum weighted by time, and its largest value."""
 
-    __slots__ = ("_since", "most", "now", "total")
+    __slots__ = ("_late", "most", "now")
 
     def __init__(self) -> None:
         """Start at zero."""
         self.now = 0
-        self.total = 0
         self.most = 0
-        self._since = 0
+        self._late = 0
+        """What the sum lacks of a number that was the present one all the time."""
 
     def add(self, change: int, time: int) -> None:
         """Change the number at a time."""
-        self.total += self.now * (time - self._since)
-        self._since = time
         self.now += change
         self.most = max(self.most, self.now)
+        self._late += change * time
 
     def share(self, whole: int, end: int) -> Share:
         """Return mean and maximum as shares of a whole."""
-        self.add(0, end)
         if not whole:
             return Share(0.0, 0.0)
-        return Share(self.total / (whole * end) if end else self.now / whole, self.most / whole)
+        mean = (self.now * end - self._late) / (whole * end) if end else self.now / whole
+        return Share(mean, self.most / whole)
 
 
 class Utilisation:
@@ -96,32 +95,21 @@ class Utilisation:
 class FragmentationOverTime:
     """What NUMA boundaries cost for the shapes of a trace, each weighted by its number of replicas (6.4)."""
 
-    def __init__(self, machines: Iterable[SimulatedMachine]) -> None:
-        """Know the machines; shapes come with `start`."""
-        self._machines = tuple(machines)
-        self._probes: Sequence[tuple[Amounts, int]] = ()
-        self._weights = 0
-        self._rooms: list[tuple[Room, ...]] = []
-        """Of each machine the room for each probe."""
-        self._single: list[int] = []
-        self._total: list[int] = []
-        """Of each probe the sums over all machines."""
-        self._known: dict[tuple[int, Free], tuple[Room, ...]] = {}
-        self.now = 0.0
-        self._since = 0
-        self._sum = 0.0
-        self._most = 0.0
-
-    def start(self, probes: Sequence[tuple[Amounts, int]]) -> None:
-        """Learn the shapes and their weights, before anything happens."""
+    def __init__(self, machines: Iterable[SimulatedMachine], probes: Sequence[tuple[Amounts, int]]) -> None:
+        """Know the machines, the shapes and their weights."""
         self._probes = probes
         self._weights = sum(weight for _, weight in probes)
-        self._rooms = [self._room(machine, machine.free) for machine in self._machines]
+        self._known: dict[tuple[int, Free], tuple[Room, ...]] = {}
+        self._rooms = [self._room(machine, machine.free) for machine in machines]
+        """Of each machine the room for each probe."""
         self._single = [sum(rooms[place].single for rooms in self._rooms) for place in range(len(probes))]
         self._total = [sum(rooms[place].total for rooms in self._rooms) for place in range(len(probes))]
+        """Of each probe the sums over all machines."""
         lost = zip(probes, self._single, self._total, strict=True)
         value = sum(weight * (1 - single / total) for (_, weight), single, total in lost if total)
         self.now = value / self._weights if self._weights else 0.0
+        self._since = 0
+        self._sum = self._most = 0.0
 
     def _room(self, machine: SimulatedMachine, free: Free) -> tuple[Room, ...]:
         key = (machine.kind.number, free)

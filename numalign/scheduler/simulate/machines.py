@@ -57,9 +57,9 @@ def machine_class(number: int, node: ClusterNode, session: Session) -> MachineCl
     )
 
 
-def written(exporter: ExporterConfig, *, placement: bool = False) -> ExportOptions:
+def written(exporter: ExporterConfig) -> ExportOptions:
     """Say how an exporter writes its objects."""
-    return ExportOptions("numalign", exporter.fingerprint != "none", exporter.fingerprint == "exclusive", placement)
+    return ExportOptions("numalign", exporter.fingerprint != "none", exporter.fingerprint == "exclusive")
 
 
 def class_key(node: ClusterNode, session: Session) -> Hashable:

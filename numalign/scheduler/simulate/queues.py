@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container
+from contextlib import suppress
 from enum import IntEnum, auto
 from heapq import heappop, heappush
 from typing import Final
 
 from numalign.scheduler.simulate.settings import SECOND
 
-FIRST_BACKOFF: Final = SECOND
-"""How long a refused pod waits the first time; it doubles each time."""
-LONGEST_BACKOFF: Final = 10 * SECOND
-"""It never waits longer than that."""
+BACKOFFS: Final = (SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND, 10 * SECOND)
+"""How long a refused pod waits after each attempt; after all later ones as long as after the last of these."""
 RETRY_ANYWAY_AFTER: Final = 300 * SECOND
 """After so long a waiting pod is tried again though nothing happened."""
 
@@ -71,7 +70,7 @@ class WaitingPods:
 
     def failed(self, pod: int, now: int, attempts: int) -> int:
         """Put a pod aside that found no machine after so many attempts; gives the time of its sweep."""
-        backoff = min(FIRST_BACKOFF << attempts - 1, LONGEST_BACKOFF)
+        backoff = BACKOFFS[min(attempts, len(BACKOFFS)) - 1]
         self._aside[pod] = (now + backoff, now + RETRY_ANYWAY_AFTER)
         return now + RETRY_ANYWAY_AFTER
 
@@ -105,5 +104,6 @@ class WaitingPods:
     def drop(self, pod: int) -> None:
         """Forget a pod that was deleted."""
         self._woken.pop(pod, None)
-        if self._aside.pop(pod, None) is None and pod in self.active:
+        self._aside.pop(pod, None)
+        with suppress(ValueError):
             self.active.remove(pod)

@@ -60,9 +60,10 @@ class Scheduling:
         """Priority -> pods that hold a machine."""
         self._neighbourhood = Neighbourhood(machines)
         self._open()
-        self._resync_s = self._scheduler.resync_s(config)
-        if self._resync_s is not None:
-            agenda.add(microseconds(self._resync_s), Kind.RESYNC)
+        self._resync_time = microseconds(self._scheduler.resync_s(config) or 0)
+        """Between two resyncs of its cache; 0: it has none, so it reads objects at once."""
+        if self._resync_time:
+            agenda.add(self._resync_time, Kind.RESYNC)
 
     def _open(self) -> None:
         """Read every object, and the records of the pods that are there (O-1)."""
@@ -139,7 +140,7 @@ class Scheduling:
 
         def ask(number: int) -> Judgement:
             verdict = kept_away.get(number)
-            return shape.known(number) if verdict is None else Judgement(verdict, fits=False)
+            return shape.judged[number] if verdict is None else Judgement(verdict, fits=False)
 
         tried = attempt(config, range(len(self._machines)), ask, start=self._start, number=self._attempts)
         self._start = tried.next_start
@@ -155,8 +156,8 @@ class Scheduling:
 
     def _refresh(self, shape: Shape) -> None:
         """Judge the machines that changed since the shape's last attempt."""
-        new = shape.judged[0] is None
-        changed = range(len(self._machines)) if new else dict.fromkeys(self._log[shape.read :])
+        everything = range(len(self._machines))
+        changed = everything if shape.read is None else dict.fromkeys(self._log[shape.read :])
         shape.read = len(self._log)
         for number in changed:
             shape.put(number, self._judge.judge(self._machines[number], shape))
@@ -168,7 +169,7 @@ class Scheduling:
         self._preempt(pod, kept_away)
         if kept_away:
             self._neighbourhood.waits(pod)
-        without = {number for number in kept_away if shape.known(number).fits}
+        without = {number for number in kept_away if shape.judged[number].fits}
         for number in without:
             shape.missed(number, kept_away[number].message)
         self._counts.blocked()
@@ -207,7 +208,7 @@ class Scheduling:
     def _audit(self, pod: PodRecord, table: Table, without: Container[int]) -> None:
         """Hold every machine's filter against its kubelet, for one attempt (1.5)."""
         for machine in self._machines:
-            judgement = pod.shape.known(machine.number)
+            judgement = pod.shape.judged[machine.number]
             if judgement.fits and machine.number not in without:
                 self._counts.note(table, pod, machine, judgement.passed, machine.would_admit(pod))
 
@@ -219,7 +220,7 @@ class Scheduling:
         self._ranks[pod.shape.entry.priority] += 1
         self._settle(machine, pod, now)
         self._believe(machine, self._scheduler.bound(self._config, machine.belief, pod.entry))
-        sampled = machine.published.at if self._resync_s is None else machine.accepted_at
+        sampled = machine.accepted_at if self._resync_time else machine.published.at
         self._counts.bound(machine, sampled, now)
         self._changed(machine)
         self._agenda.add(now + self._bind_time, Kind.ADMISSION, machine.number, pod.number)
@@ -272,7 +273,7 @@ class Scheduling:
         sample = machine.published = self._exporters.arrived(machine)
         observed = partial(self._exporters.observed, machine, sample.pods)
         self._believe(machine, self._scheduler.published(self._config, machine.belief, sample.copy, observed))
-        if self._resync_s is None:  # else it is read after a resync
+        if not self._resync_time:
             self._changed(machine)
         self._wake(now)
 
@@ -290,7 +291,7 @@ class Scheduling:
                 machine.belief, machine.accepted_at = belief, machine.published.at
                 self._doubted.discard(number)
                 self._changed(machine)
-        self._agenda.add(now + microseconds(self._resync_s or 0), Kind.RESYNC)
+        self._agenda.add(now + self._resync_time, Kind.RESYNC)
         if self._settings.retry_on_resync:
             self._wake(now)
 

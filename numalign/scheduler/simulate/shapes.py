@@ -13,6 +13,7 @@ from collections.abc import Container, Hashable
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import islice
+from typing import Final
 
 from numalign.model.pod import Pod
 from numalign.scheduler import choice
@@ -20,12 +21,17 @@ from numalign.scheduler.attempt import Judgement
 from numalign.scheduler.choice import TieBreak
 from numalign.scheduler.node import needs_name
 from numalign.scheduler.record import QUEUE, PodEntry, entry_of
+from numalign.scheduler.verdict import Verdict
 
 _JUDGED = (
     *("nodeName", "nodeSelector", "affinity", "tolerations", "hostNetwork", "os", "priorityClassName"),
     "topologySpreadConstraints",
 )
 """What a pod asks of a node beside resources: pods of one shape say the same of it."""
+
+
+_UNSEEN: Final = Judgement(Verdict(False), fits=False)
+"""A machine that was not looked at yet."""
 
 
 class Shape:
@@ -47,9 +53,9 @@ class Shape:
         """Number of what a machine is as a bag -> the judgement of that."""
         self.zones: dict[int, Judgement] = {}
         """Number of what a scheduler sees of a machine's NUMA nodes -> the judgement of that."""
-        self.judged: list[Judgement | None] = [None] * count
-        self.read = 0
-        """How far the shape has read the log of changes."""
+        self.judged = [_UNSEEN] * count
+        self.read: int | None = None
+        """How far the shape has read the log of changes; None: it has looked at no machine yet."""
         self.ranks: list[tuple[float | Fraction, int]] = []
         """Heap of (-score, machine); entries that no longer hold are dropped when they come up."""
         self.fitting = 0
@@ -68,20 +74,18 @@ class Shape:
             return
         if self._said_since[machine] != self.failed_attempts:
             self._settle(machine, old)
-        if old is not None:
-            self.fitting -= old.fits
         self.judged[machine] = judgement
-        self.fitting += judgement.fits
+        self.fitting += judgement.fits - old.fits
         if judgement.marks:
             self.fresh_failures.append(machine)
         passed = judgement.verdict.passed
-        if passed and (old is None or not old.verdict.passed or old.score != judgement.score):
+        if passed and (not old.verdict.passed or old.score != judgement.score):
             heappush(self.ranks, (-judgement.score, machine))
 
-    def _settle(self, machine: int, judgement: Judgement | None) -> None:
+    def _settle(self, machine: int, judgement: Judgement) -> None:
         """Count the failed attempts for which a machine gave its present message."""
         failed = self.failed_attempts - self._said_since[machine]
-        if failed and judgement is not None and not judgement.passed:
+        if failed and not judgement.passed:
             self._tally[machine, judgement.verdict.message] += failed
         self._said_since[machine] = self.failed_attempts
 
@@ -110,18 +114,11 @@ class Shape:
 
     def _holds(self, rank: tuple[float | Fraction, int]) -> bool:
         judgement = self.judged[rank[1]]
-        return judgement is not None and judgement.verdict.passed and judgement.score == -rank[0]
-
-    def known(self, machine: int) -> Judgement:
-        """Give the judgement of a machine."""
-        judgement = self.judged[machine]
-        assert judgement is not None  # noqa: S101 (an attempt begins with a look at all machines)
-        return judgement
+        return judgement.verdict.passed and judgement.score == -rank[0]
 
     def nth_fitting(self, place: int, without: Container[int] = ()) -> int:
         """Name the machine at a place among those that pass the node-level fit, without some."""
-        there = enumerate(self.judged)
-        found = (machine for machine, one in there if one is not None and one.fits and machine not in without)
+        found = (machine for machine, one in enumerate(self.judged) if one.fits and machine not in without)
         return next(islice(found, place, None))
 
 

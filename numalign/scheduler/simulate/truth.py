@@ -37,7 +37,7 @@ def _free(session: Session, zone: int, name: str) -> int:
         return (cpus & state.cpu.default & node.cpu.allocatable).bit_count()
     place = node.memory.places.get(name)
     if place is not None:
-        return max(state.memory.free[place][zone], 0)
+        return state.memory.free[place][zone]
     resource = node.device.resources[name]
     # A device of several nodes counts on each of them.
     return (resource.on(node_mask(zone)) & resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()

@@ -15,9 +15,7 @@ MAX_BURST: Final = 500
 JOB_LIMIT: Final = 6
 """Failures after which a Job gives up."""
 JOB_DELAY: Final = 10 * SECOND
-"""How long a Job waits after its first failure; it doubles each time."""
-LONGEST_JOB_DELAY: Final = 360 * SECOND
-"""It never waits longer than that."""
+"""How long a Job waits after its first failure; it doubles each time, and never comes to the most, 360 s."""
 PER_MINUTE: Final = 33
 """Replacements a minute of one ReplicaSet with the proposed brake: 30 to 36 were told of it."""
 
@@ -126,13 +124,13 @@ class WorkloadRun:
     def after_rejection(self, slot: Slot, now: int, delay: int, backoff: ReplicaSetBackoff) -> int | None:
         """Tell when the controller syncs because a pod failed; None: nobody replaces it."""
         self.failures += 1
-        if self.gone or self.workload.kind == "pod" or self.workload.machine is not None:
+        if self.workload.kind == "pod" or self.workload.machine is not None:
             return None
         if self.workload.kind == "job":
             if self.failures > JOB_LIMIT:
                 return None
             self.vacant.append(slot)
-            return now + min(JOB_DELAY << self.failures - 1, LONGEST_JOB_DELAY)
+            return now + (JOB_DELAY << self.failures - 1)
         self.vacant.append(slot)
         due = now + delay
         if backoff == "per_minute":

@@ -150,7 +150,7 @@ def test_every_attempt_of_a_run_is_the_plain_one(name: str, sampling: Sampling, 
             start=scheduling._start,
             number=scheduling._attempts,
         )
-        assert {place: shape.known(place) for place in plain.judgements} == plain.judgements
+        assert {place: shape.judged[place] for place in plain.judgements} == plain.judgements
         chosen = choose(shape, kept_away)
         assert chosen == plain.chosen
         return chosen
