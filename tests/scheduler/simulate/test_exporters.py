@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
-from numalign.scheduler.simulate.engine import Run
+from numalign.scheduler.simulate.engine import Run, simulate
 from numalign.scheduler.simulate.report import Report
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
 from tests.scheduler.simulate.test_worked_examples import SEPARATE, fleet, pod, run
@@ -87,3 +87,50 @@ def test_an_exporter_that_waits_for_events_samples_at_no_period_though_all_is_lo
     run = Run(Simulation(nodes), [Workload(0, "one", pod("1"))])
     while run.step():
         assert run.machines[0].period_due is None
+
+
+def sampled(exporter: ExporterConfig, *workloads: Workload, until: int = 60) -> list[float]:
+    """Tell when what became visible was sampled, each time anew."""
+    nodes = fleet("a", SchedulerConfig(kind="nrt"), exporter, Timing(horizon_s=until))
+    run, times = Run(Simulation(nodes), workloads), [0.0]
+    while run.step():
+        if run.machines[0].published.at / SECOND != times[-1]:
+            times.append(run.machines[0].published.at / SECOND)
+    return times
+
+
+TOUCHED = ExporterConfig(mode="periodic", period_s=10, touch_on_period=True, publish_delay_s=0)
+PERIODS = [
+    ("periods end after the start", 0, [0, 10, 20, 30, 40, 50, 60]),
+    ("with a phase", 3, [0, 3, 13, 23, 33, 43, 53]),
+    ("the phase is when the first one ends", 25, [0, 25, 35, 45, 55]),
+]
+
+
+@pytest.mark.parametrize(("phase", "times"), [row[1:] for row in PERIODS], ids=[row[0] for row in PERIODS])
+def test_an_exporter_that_touches_samples_at_the_end_of_every_period(phase: float, times: list[float]) -> None:
+    assert sampled(TOUCHED._replace(phase_s=phase)) == times
+
+
+def test_an_exporter_that_does_not_touch_samples_at_the_end_of_a_period_in_which_something_changed() -> None:
+    exporter = TOUCHED._replace(phase_s=0, touch_on_period=False)
+    assert sampled(exporter, Workload(0, "one", pod("1")), Workload(22 * SECOND, "two", pod("1"))) == [0, 10, 30]
+
+
+@pytest.mark.parametrize(
+    ("exporter", "ended"),
+    [
+        pytest.param(TOUCHED._replace(period_s=99), "horizon", id="a period goes on"),
+        pytest.param(TOUCHED._replace(period_s=99, touch_on_period=False), "trace", id="none is planned"),
+        pytest.param(TOUCHED._replace(mode="event"), "trace", id="only a change is sampled"),
+    ],
+)
+def test_an_idle_machine_is_sampled_only_where_its_exporter_touches(exporter: ExporterConfig, ended: str) -> None:
+    nodes = fleet("a", SchedulerConfig(kind="nrt"), exporter, Timing(horizon_s=60))
+    assert simulate(Simulation(nodes), []).ended_by == ended
+
+
+def test_what_is_on_its_way_last_is_not_sent_again() -> None:
+    """A pod comes at 0.41 s and goes 1 s later; the period samples at 3 s what was sampled at 1.41 s."""
+    exporter = ExporterConfig(mode="both", period_s=100, phase_s=3, event_delay_s=0, publish_delay_s=10)
+    assert sampled(exporter, Workload(0, "one", pod("1"), duration=SECOND)) == [0, 0.41, 1.41]
