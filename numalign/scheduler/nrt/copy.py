@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal, overload
+from typing import Literal
 
 from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.value import (
@@ -110,13 +110,12 @@ class Copy(NamedTuple):
         return self.layout.written(self.free)
 
 
-@overload
-def copy_of(nrt: NodeResourceTopology) -> Copy: ...
-@overload
-def copy_of(nrt: NodeResourceTopology | None) -> Copy | None: ...
-def copy_of(nrt: NodeResourceTopology | None) -> Copy | None:
-    """Copy an object; None: there is none."""
-    if nrt is None:
-        return None
+def copied(nrt: NodeResourceTopology) -> Copy:
+    """Copy an object."""
     rows = [[one.available for one in zone.resources.values() if one.available is not None] for zone in nrt.zones]
     return Copy(Layout(nrt), tuple([tuple(row) for row in rows]))
+
+
+def copy_of(nrt: NodeResourceTopology | None) -> Copy | None:
+    """Copy an object; None: there is none."""
+    return None if nrt is None else copied(nrt)

@@ -8,7 +8,7 @@ from functools import partial
 from numalign.scheduler.cache import describes_pods
 from numalign.scheduler.config import CacheConfig
 from numalign.scheduler.kai.records import Record
-from numalign.scheduler.nrt.copy import Copy, copy_of
+from numalign.scheduler.nrt.copy import Copy, copied
 from numalign.scheduler.nrt.export import export
 from numalign.scheduler.request import exclusive_containers
 from numalign.scheduler.simulate import draws
@@ -108,7 +108,7 @@ class Exporters:
             pods = frozenset(filter(partial(self._holds_its_own, machine), pods))
         if self._placement:
             options = written(exporter)._replace(placement=True)
-            return Sample(now, copy_of(export(machine.session, machine.name, options)), pods)
+            return Sample(now, copied(export(machine.session, machine.name, options)), pods)
         return Sample(now, Copy(machine.kind.layout, machine.free), pods)
 
     def _runs(self, pod: int) -> bool:
