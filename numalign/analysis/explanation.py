@@ -46,7 +46,7 @@ class Unpinned(NamedTuple):
 
     container: str
     cause: Cause
-    blame: tuple[Finding, ...] = ()
+    blame: tuple[Finding, ...]
     """What makes it so, in which container, and what to write instead."""
 
 

@@ -73,11 +73,11 @@ class There(NamedTuple):
     """The pods that were on a node when its kubelet decided about one."""
 
     pods: tuple[object, ...]
-    at: str = ""
+    at: str
     """When that was; empty: it has not, or nobody knows."""
-    later: int = 0
+    later: int
     """How many started later, and are left out."""
-    ended: int = 0
+    ended: int
     """How many have ended since, and count."""
 
 

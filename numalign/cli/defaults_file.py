@@ -31,8 +31,8 @@ class Defaults(NamedTuple):
 
     file: str
     table: Mapping[str, Any]
-    text: str = ""
-    top: tuple[str, ...] = ()
+    text: str
+    top: tuple[str, ...]
     """The tables around ours."""
 
     def place(self, *keys: str) -> str:

@@ -37,7 +37,7 @@ class HeldCPUs(NamedTuple):
     """The CPUs of each claim."""
 
     cpus: Mapping[HeldKey, int]
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[str, ...]
 
 
 def kept_back(machine: Machine, devices: Mapping[DeviceID, Device], told: int) -> KeptBack:

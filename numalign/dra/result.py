@@ -42,8 +42,8 @@ class ClaimAllocation(NamedTuple):
 
     claim: str
     devices: tuple[AllocatedDevice, ...]
-    config: tuple[ConfigFrom, ...] = ()
-    node_selector: NodeSelector | None = None
+    config: tuple[ConfigFrom, ...]
+    node_selector: NodeSelector | None
     """From which nodes the devices can be used; None: from all."""
 
 
@@ -54,9 +54,9 @@ class Rejections(NamedTuple):
     position: int
     """How many devices of the request had been found."""
     gates: Mapping[Gate, int]
-    constraint: int | None = None
+    constraint: int | None
     """The first constraint that refused a device, by its place in the claim."""
-    taken: frozenset[DeviceID] = frozenset()
+    taken: frozenset[DeviceID]
     """What the pod's claims had taken there."""
 
 

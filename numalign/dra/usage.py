@@ -44,7 +44,7 @@ def consumed(asked: Quantity | None, capacity: Capacity, features: Features = RE
     return min(larger, key=lambda one: one.nano) if larger else asked
 
 
-def _rounded(asked: Quantity, minimum: Quantity, policy: RequestPolicy, features: Features = RECORDED) -> Quantity:
+def _rounded(asked: Quantity, minimum: Quantity, policy: RequestPolicy, features: Features) -> Quantity:
     step = policy.step
     if asked.nano <= minimum.nano:
         return minimum
@@ -66,12 +66,12 @@ def _rounded(asked: Quantity, minimum: Quantity, policy: RequestPolicy, features
 _UNCOUNTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
 
 
-def _check_range(number: int, asked: Quantity, features: Features = RECORDED) -> None:
+def _check_range(number: int, asked: Quantity, features: Features) -> None:
     if features.mended and number > _MOST:
         raise AllocationError(f"{_UNCOUNTABLE}: request {canonical(asked)} exceeds the range")
 
 
-def _in_thousandths(policy: RequestPolicy, features: Features = RECORDED) -> bool:
+def _in_thousandths(policy: RequestPolicy, features: Features) -> bool:
     ends = [one for one in (policy.minimum, policy.maximum, policy.step) if one is not None]
     return features.fractions and all(_is_milli(one) for one in ends)
 

@@ -44,7 +44,7 @@ class KubeletVerdict(NamedTuple):
     message: str
     aligned: bool | None
     """Whether all the pod gets would be aligned; None: refused, or nothing to align."""
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...]
     """Devices that it would run without, as the node does not have them; empty: none, or refused."""
 
 
@@ -144,7 +144,7 @@ class ScheduleResult(NamedTuple):
     """What the scheduler is, for people."""
     pods: tuple[ScheduledPod, ...]
     notices: tuple[Notice, ...]
-    claims: ClaimsScheduler | None = None
+    claims: ClaimsScheduler | None
     """None: claims were not looked at."""
 
     @property
@@ -216,7 +216,7 @@ class SimulateResult(NamedTuple):
     runs: tuple[NamedRun, ...]
     causes: Mapping[str, str]
     """Cause of a disagreement (`X-1` …) -> words, for those that occur."""
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...]
 
     @property
     def interrupted(self) -> bool:

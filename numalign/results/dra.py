@@ -26,9 +26,9 @@ class DeviceGot(NamedTuple):
     device: DeviceID
     numa: tuple[int, ...] | None
     """The NUMA nodes it says it is on; None: it does not say."""
-    shared: bool = False
-    admin: bool = False
-    consumed: tuple[tuple[str, str], ...] = ()
+    shared: bool
+    admin: bool
+    consumed: tuple[tuple[str, str], ...]
     """Capacity -> amount, of a shared device."""
 
 
@@ -66,9 +66,9 @@ class ClaimsCheck(NamedTuple):
     origin: str
     """`file:line`."""
     claims: tuple[str, ...]
-    allocated: tuple[str, ...] = ()
+    allocated: tuple[str, ...]
     """Claims that have their devices already: they are taken as they are."""
-    absent: tuple[str, ...] = ()
+    absent: tuple[str, ...]
     """Claims and templates that nothing given has."""
     nodes: tuple[NodeCheck, ...] = ()
 
@@ -96,8 +96,8 @@ class DraCheckResult(NamedTuple):
     nodes: int
     slices: int
     devices: int
-    notices: tuple[Notice, ...] = ()
-    deterministic: bool = True
+    notices: tuple[Notice, ...]
+    deterministic: bool
     """Whether the devices are certain: schedulers before 1.36 try several pools and slices in random order."""
 
 
@@ -107,7 +107,7 @@ class DraSlicesResult(NamedTuple):
     machine: str
     node: str
     published: Published
-    passed_over: tuple[str, ...] = ()
+    passed_over: tuple[str, ...]
     """Resources of the machine that no known driver is for."""
 
 
@@ -122,7 +122,7 @@ class ClaimedDevice(NamedTuple):
     numa: tuple[int, ...] | None
     """None: nobody says."""
     told_by: ToldBy
-    cpus: int | None = None
+    cpus: int | None
     """The CPUs behind a share of `dra.cpu`, as a set; None: it is no CPU device."""
 
 
@@ -146,13 +146,13 @@ class ContainerClaims(NamedTuple):
     verdict: Verdict
     reason: str
     """One sentence."""
-    kept_by: str = ""
+    kept_by: str
     """The constraint that keeps all of it together; empty: nothing does."""
-    rail: Rail | None = None
+    rail: Rail | None
     """Whether its GPUs reach its NICs below a switch, those of plugins too."""
-    neighbours: tuple[Neighbours, ...] = ()
+    neighbours: tuple[Neighbours, ...]
     """How close all its devices are on the PCI bus, where that is known."""
-    ways_out: tuple[WayOut, ...] = ()
+    ways_out: tuple[WayOut, ...]
 
 
 class PodClaims(NamedTuple):
@@ -186,12 +186,12 @@ class NodeClaims(NamedTuple):
     node: str
     source: str
     """The dump."""
-    pods: tuple[PodClaims, ...] = ()
-    copies: int | None = None
+    pods: tuple[PodClaims, ...]
+    copies: int | None
     """How many times the claims of all pods can be allocated, counted up to what was asked; None: not asked."""
-    release: str = ""
+    release: str
     """Of the scheduler."""
-    deterministic: bool = True
+    deterministic: bool
     """Whether the devices are certain: schedulers before 1.36 try pools and slices in random order."""
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...]
     """What is not certain about the CPUs that are held by claim."""

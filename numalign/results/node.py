@@ -142,7 +142,7 @@ class VerifyResult(NamedTuple):
     findings: tuple[NodeFinding, ...]
     """What is odd about the plan itself."""
     notices: tuple[Notice, ...]
-    at: float = 0.0
+    at: float
     """When it was measured, in seconds of the epoch."""
     outlook: Outlook | None = None
     """None: nobody asked."""

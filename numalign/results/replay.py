@@ -65,7 +65,7 @@ class FinalState(NamedTuple):
     pods: Mapping[str, Mapping[str, Holding]]
     """Pod -> container -> what it holds."""
     shared_pool: int | None
-    pod_level: Mapping[str, PodPart] = {}
+    pod_level: Mapping[str, PodPart]
     """Pod -> what it holds as a whole."""
 
 

@@ -42,7 +42,7 @@ OFF_THE_RAILS: Mapping[Rail | None, tuple[str, str]] = {
 
 
 def rail_notices(
-    pods: Iterable[PodResult], machine: Machine, fail_on: FailOn, claims: NodeClaims | None = None
+    pods: Iterable[PodResult], machine: Machine, fail_on: FailOn, claims: NodeClaims | None
 ) -> tuple[Notice, ...]:
     """Say of which containers a GPU shares no PCI switch with a NIC of them, or nobody knows, where that was asked."""
     if fail_on != "rail":

@@ -37,9 +37,9 @@ There: TypeAlias = Sequence[tuple[ClusterNode, Sequence[Pod]]]
 class Checks(NamedTuple):
     """Filters that look at the pods that are there."""
 
-    ports: tuple[Check, ...] = ()
+    ports: tuple[Check, ...]
     """Asked before there is a look at amounts."""
-    others: tuple[Check, ...] = ()
+    others: tuple[Check, ...]
     """Asked after that."""
 
     def __bool__(self) -> bool:

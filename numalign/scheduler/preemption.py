@@ -106,8 +106,8 @@ def check_after_eviction(
     pod: PodRequest,
     *,
     mode: PreemptionMode,
-    victims: Sequence[Victim] = (),
-    known: Placement | None = None,
+    victims: Sequence[Victim],
+    known: Placement | None,
 ) -> Filtered:
     """Run today's filter, with the preemption branch where pods were taken off the machine (P-2, P-3)."""
     if mode == "Disabled" or not victims or nrt is None:

@@ -36,9 +36,9 @@ class PodEntry(NamedTuple):
     pod: Pod
     request: PodRequest
     load: NodeLoad
-    priority: int = 0
-    queue: str = ""
-    preemptible: bool = True
+    priority: int
+    queue: str
+    preemptible: bool
     """Whether KAI may evict it."""
     placed: PlacedPod = PlacedPod("Running")
     """KAI's records of it."""

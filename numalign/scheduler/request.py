@@ -37,10 +37,10 @@ class PodRequest(NamedTuple):
     qos: QoS
     containers: tuple[ContainerRequest, ...]
     """Init containers first (sidecars among them), then app containers, each in the order of the spec."""
-    overhead: Items = ()
-    level: Items = ()
+    overhead: Items
+    level: Items
     """Requests of the pod as a whole (`spec.resources`); the scheduler's plugins for NUMA nodes do not know them."""
-    counted: Items | None = None
+    counted: Items | None
     """What it counts for on its node without overhead, where its status, too, decides (a pod that is resized)."""
 
     @property

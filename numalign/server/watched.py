@@ -21,7 +21,7 @@ class WatchedNodes:
     """The extender in force, and the cluster behind it."""
 
     def __init__(
-        self, cluster: Cluster, fleet_of: Callable[[Dump], Fleet], build: Build, max_age: float | None = None
+        self, cluster: Cluster, fleet_of: Callable[[Dump], Fleet], build: Build, max_age: float | None
     ) -> None:
         """Take the cluster as it is now.
 

@@ -36,7 +36,7 @@ def before_upgrade(on: LoadedSetup, flags: Collection[str] = ()) -> LoadedSetup:
     return on._replace(notices=(*on.notices, *upgrade_notices(on.setup, flags)))
 
 
-def suggest_config(machine: Machine, request: KubeletRequest, system: System | None = None) -> Suggestion:
+def suggest_config(machine: Machine, request: KubeletRequest, system: System | None) -> Suggestion:
     """Write a configuration for a machine that aligns what can be aligned.
 
     Args:

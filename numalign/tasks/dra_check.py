@@ -38,10 +38,10 @@ class DraRequest(NamedTuple):
     """Files, folders or `-`: pods, claims, templates, classes."""
     slices: str
     """A dump with the slices."""
-    nodes: tuple[str, ...] = ()
+    nodes: tuple[str, ...]
     """Only these nodes."""
-    release: str | None = None
-    gates: str = ""
+    release: str | None
+    gates: str
 
 
 def check_claims(request: DraRequest) -> DraCheckResult:

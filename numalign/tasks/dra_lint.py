@@ -26,7 +26,7 @@ from numalign.worlds.pod_claims import references, users
 class ClaimRules:
     """Judges the claims of pods by the files they stand in, and by a cluster's slices if there are any."""
 
-    def __init__(self, files: Iterable[FilePath], slices: FilePath | None, documents: Iterable[Document] = ()) -> None:
+    def __init__(self, files: Iterable[FilePath], slices: FilePath | None, documents: Iterable[Document]) -> None:
         self.broken: list[InputError] = []
         """Objects in the files that are none, if there are several inputs; else the first of them is raised."""
         names = list(files)

@@ -55,11 +55,11 @@ class LoadedPods(NamedTuple):
     tried: tuple[Pod, ...]
     """Up for admission, in order."""
     notices: tuple[Notice, ...]
-    sources: tuple[PodSource, ...] = ()
+    sources: tuple[PodSource, ...]
     """Where those of `tried` come from."""
-    broken: tuple[InputError, ...] = ()
+    broken: tuple[InputError, ...]
     """What is wrong with inputs that were left out, where several were given."""
-    claims: tuple[Document, ...] = ()
+    claims: tuple[Document, ...]
     """Documents of standard input with claims (`PodInput.claims`)."""
 
     @property

@@ -81,7 +81,7 @@ def read_node(path: str) -> tuple[LoadedSetup, Session] | None:
 
 @contextmanager
 def releasing(
-    path: str, names: Sequence[str], waiting: Callable[[], None] = lambda: None
+    path: str, names: Sequence[str], waiting: Callable[[], None]
 ) -> Iterator[tuple[tuple[Pod, ...], tuple[Notice, ...]]]:
     """End pods of a node in a file at the end of a `with` block.
 

@@ -32,13 +32,13 @@ from numalign.worlds.pod_result import beside_refused
 class NodesRequest(NamedTuple):
     """Which nodes are meant: a machine with the pods beside, or a cluster."""
 
-    machine: str | None = None
-    kubelet: KubeletRequest = KubeletRequest()
-    beside: str | None = None
-    name: str | None = None
+    machine: str | None
+    kubelet: KubeletRequest
+    beside: str | None
+    name: str | None
     """The Node's name; None: the machine's."""
-    cluster: ClusterRequest | None = None
-    node: NodeRequest | None = None
+    cluster: ClusterRequest | None
+    node: NodeRequest | None
     """A node in use; `machine` and `kubelet` are over what it says of itself."""
 
 

@@ -9,7 +9,7 @@ from numalign.analysis.situation import Event, Replays, Situation, arrivals
 from numalign.kubelet.admission import Outcome, admit_in_order
 from numalign.tasks.admit import node_before, refused_alike
 from numalign.tasks.explain import explain_here, explained_pod
-from numalign.tasks.loaded_pods import ALONE, Terms
+from numalign.tasks.loaded_pods import Terms
 
 if TYPE_CHECKING:
     from numalign.model.pod import Pod
@@ -24,7 +24,7 @@ MAX_EXPLAINED = 50
 def explain_problems(
     result: AdmitResult,
     pods: Sequence[Pod],
-    terms: Terms = ALONE,
+    terms: Terms,
     *,
     fit_check: bool = True,
     since: SinceRequest | None = None,

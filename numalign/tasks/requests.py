@@ -88,9 +88,9 @@ class NodeRequest(NamedTuple):
 
     source: str
     """A file, a folder or a socket."""
-    node_name: str | None = None
+    node_name: str | None
     """Which node, where the source has several."""
-    beside: str | None = None
+    beside: str | None
     """A file of the pods that are there, in place of what the source says."""
 
     @property
@@ -102,20 +102,20 @@ class NodeRequest(NamedTuple):
 class SinceRequest(NamedTuple):
     """What happened to the pods that are there already, before the first one comes up."""
 
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...]
     """Names of pods that end."""
-    started: tuple[str, ...] = ()
+    started: tuple[str, ...]
     """Names of pods whose containers start."""
 
 
 class WhatIfRequest(NamedTuple):
     """What is asked to be different from the pods as given."""
 
-    pod: str | None = None
+    pod: str | None
     """This pod alone is asked about; those before it count as there."""
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...]
     """Pods that are gone when the last one comes up."""
-    amounts: tuple[str, ...] = ()
+    amounts: tuple[str, ...]
     """CONTAINER:RESOURCE=AMOUNT: what a container of the last pod asks for instead."""
 
     def flags(self, *, but: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -131,11 +131,11 @@ class ClaimsRequest(NamedTuple):
 
     slices: str
     """A dump of the cluster."""
-    node: str | None = None
+    node: str | None
     """The node that the machine is; None: the one of its name, or the only one."""
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...]
     """Where the pods come from: their claims and templates may be there too. Standard input is not read twice."""
-    documents: tuple[Document, ...] = ()
+    documents: tuple[Document, ...]
     """Those of standard input that have claims."""
     pod_files: Mapping[str, str] = {}
     """Pod (`namespace/name`) -> the file it stands in, whose claims it takes where several files have one of a name."""

@@ -173,7 +173,7 @@ def _key(group: Group, plans: Mapping[Key, Plan], observed: Observed) -> Key:
     return fitting[0] if len(fitting) == 1 else (group.uid, group.id[:12])
 
 
-def verify_process(pid: int, host_root: str = "/") -> ProcessResult:
+def verify_process(pid: int, host_root: str) -> ProcessResult:
     """Judge one process by what it may do and what it has, without any plan.
 
     Args:

@@ -17,7 +17,7 @@ Suspect = tuple[str | None, str]
 """A container (None: any) and a resource."""
 
 
-def field_at_fault(pod: Pod, result: PodResult, told: ExplainedPod | None, container: str = "") -> str:
+def field_at_fault(pod: Pod, result: PodResult, told: ExplainedPod | None, container: str) -> str:
     """Return the path of what the first fix changes, else of what is in the way; the container's where none is known.
 
     Args:

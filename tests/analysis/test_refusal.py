@@ -165,6 +165,17 @@ def test_a_limit_that_equals_the_request_goes_along_and_another_stays() -> None:
     assert container.requests["memory"] == container.limits["memory"]
 
 
+def test_what_a_status_says_of_a_class_is_over_with_the_amounts() -> None:
+    """A Burstable pod with limits of all it asks for becomes Guaranteed where the requests grow to them."""
+    resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+    spec = {"containers": [{"name": "app", "resources": resources}]}
+    asked = read_pod({"metadata": {"name": "p"}, "spec": spec, "status": {"qosClass": "Burstable"}})
+    asked = asked._replace(status=asked.status._replace(qos="Burstable"))
+    changed = with_amounts(asked, {("app", "cpu"): 2 * NANO})
+    assert (changed.qos, changed.status.qos) == ("Guaranteed", None)
+    assert with_amounts(asked, {}).status.qos == "Burstable"
+
+
 @pytest.mark.parametrize(
     ("flag", "text", "told"),
     [

@@ -48,7 +48,10 @@ def test_options_that_a_machine_suggests(
 
 
 def test_what_is_set_counts_more() -> None:
-    on = machine("figure-1")._replace(suggests={"cpuManagerPolicyOptions": CPU})
-    given = {"full-pcpus-only": "false"}
-    found = suggested(Setup(on, config("none", cpu_manager_policy_options=given), "ideal"))
-    assert found.cpu_manager_policy_options == given
+    set_cpu, set_topology = {"full-pcpus-only": "false"}, {"max-allowable-numa-nodes": "9"}
+    on = machine("figure-1")._replace(
+        suggests={"cpuManagerPolicyOptions": CPU, "topologyManagerPolicyOptions": TOPOLOGY}
+    )
+    given = config("none", cpu_manager_policy_options=set_cpu, topology_manager_policy_options=set_topology)
+    found = suggested(Setup(on, given, "ideal"))
+    assert (found.cpu_manager_policy_options, found.topology_manager_policy_options) == (set_cpu, set_topology)

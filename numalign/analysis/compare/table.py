@@ -71,7 +71,7 @@ class Comparison(NamedTuple):
         )
 
 
-def variants(setup: Setup, *, options: Sequence[str] = ()) -> Iterator[Variant]:
+def variants(setup: Setup, *, options: Sequence[str]) -> Iterator[Variant]:
     """Yield every policy in every scope: as given, with each option, with the options that the machine's file suggests.
 
     Policy `none` knows neither scopes nor the Topology Manager's options, so it has one row.

@@ -33,7 +33,7 @@ class TriedDifference(NamedTuple):
     difference: Change
     decides: bool
     """Without this one difference the newer version would decide otherwise here."""
-    pods: tuple[int, ...] = ()
+    pods: tuple[int, ...]
     """Positions of the pods about which it would."""
 
 

@@ -42,7 +42,7 @@ class ConfigReport(NamedTuple):
     """The sum behind `reservedMemory`; None: the reservations cannot be read."""
     reserved_cpus: int | None
     """CPUs that are never given out exclusively; None: it does not start, the CPU manager is off, or it is unknown."""
-    unknown: Mapping[str, str] = {}
+    unknown: Mapping[str, str]
     """Setting on which `starts` depends -> what makes it known."""
 
 

@@ -36,7 +36,7 @@ class Suggestion(NamedTuple):
     """Field of KubeletConfig -> why it is set, one line."""
     error: str
     """The kubelet's text where it does not start after all; else empty."""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...]
     """Fields of KubeletConfiguration that would be set, had the system them."""
 
 

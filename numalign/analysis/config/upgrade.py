@@ -24,7 +24,7 @@ _WITHOUT_CADVISOR: Final[Version] = (1, 37)
 _NEXT: Final[Version] = (PUBLISHED[0], PUBLISHED[1] + 1)
 
 
-def upgrade_notices(setup: Setup, flags: Collection[str] = ()) -> Iterator[Notice]:
+def upgrade_notices(setup: Setup, flags: Collection[str]) -> Iterator[Notice]:
     """Warn of what stops the next releases, of a configuration that starts today.
 
     Args:

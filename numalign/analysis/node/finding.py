@@ -19,7 +19,7 @@ class NodeFinding(NamedTuple):
     """Path on the node; empty: no single file."""
     message: str
     """What is seen, with the values."""
-    remedy: str = ""
+    remedy: str
     """What to do, in order."""
 
 

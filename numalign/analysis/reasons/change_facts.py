@@ -31,7 +31,7 @@ class AskedOf(NamedTuple):
 
     resource: str
     nano: int
-    taken: tuple[int, int] | None = None
+    taken: tuple[int, int] | None
     """Of what the node as a whole has too little of: what others ask for, and what there is, as it counts them."""
     in_all: bool = False
     """It holds some of it, but less."""

@@ -25,7 +25,7 @@ from numalign.values import NamedTuple
 class NoPolicy(NamedTuple):
     """No other policy admits a refused pod as it is beside all pods that are there."""
 
-    others: bool = False
+    others: bool
     """There are pods."""
     policy: str = ""
     """The strictest that would, if others stayed away."""

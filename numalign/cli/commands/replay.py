@@ -44,7 +44,7 @@ class Result(NamedTuple):
     answer: str
     """The JSON object that is printed."""
     good: bool
-    bug: Exception | None = None
+    bug: Exception | None
 
 
 @click.command("replay")

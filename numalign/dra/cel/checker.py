@@ -58,7 +58,7 @@ class Environment(NamedTuple):
     variables: Mapping[str, Type]
     fields: Mapping[str, Mapping[str, Type]]
     """Type -> its fields."""
-    features: frozenset[str] = frozenset()
+    features: frozenset[str]
     """What functions may need."""
 
 

@@ -87,8 +87,8 @@ class DeviceEntry(NamedTuple):
 class DeviceCheckpoint(NamedTuple):
     """The content of the file."""
 
-    entries: tuple[DeviceEntry, ...] | None = ()
-    registered: Mapping[str, tuple[str, ...]] = {}
+    entries: tuple[DeviceEntry, ...] | None
+    registered: Mapping[str, tuple[str, ...]]
     """Resource -> ids of its healthy devices."""
     checksum: int = 0
     """As in the file."""
@@ -181,7 +181,7 @@ class Registered(NamedTuple):
     """Resource -> its devices."""
     unknown: Mapping[str, tuple[str, ...]]
     """Resource -> ids of devices whose NUMA nodes nobody tells; they count as devices without any."""
-    gone: tuple[str, ...] = ()
+    gone: tuple[str, ...]
     """Resources of the machine that no plugin has registered on this node."""
 
 

@@ -25,8 +25,8 @@ class NodeView(NamedTuple):
     """The node as the fit check sees it. None means not known, so not judged."""
 
     allocatable: Mapping[str, Quantity]
-    name: str | None = None
-    labels: Mapping[str, str] | None = None
+    name: str | None
+    labels: Mapping[str, str] | None
     taints: tuple[Taint, ...] = ()
     unjudged: frozenset[str] = frozenset()
     """Resources whose amount nobody told us."""

@@ -116,7 +116,7 @@ class MemoryCheckpoint(NamedTuple):
 
     form: Form
     policy: str
-    nodes: Mapping[int, FileNode] = {}
+    nodes: Mapping[int, FileNode]
     entries: Mapping[str, Mapping[str, tuple[FileBlock, ...]]] = {}
     """Pod UID -> container name -> blocks."""
     pod_entries: Mapping[str, tuple[FileBlock, ...]] = {}

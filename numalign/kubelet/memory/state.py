@@ -64,11 +64,11 @@ class MemoryManager(NamedTuple):
 class MemoryState(NamedTuple):
     """What the kubelet keeps while it runs. A change gives a new value."""
 
-    counts: PerNode = ()
-    groups: PerNode = ()
+    counts: PerNode
+    groups: PerNode
     """Per node the mask of the nodes it is used together with, itself included."""
-    free: tuple[PerNode, ...] = ()
-    reserved: tuple[PerNode, ...] = ()
+    free: tuple[PerNode, ...]
+    reserved: tuple[PerNode, ...]
     """`free` and `reserved`: per resource, then per node."""
     entries: Mapping[str, Mapping[str, tuple[Block, ...]]] = {}
     """Pod UID -> container name -> blocks, sorted by resource."""

@@ -33,7 +33,7 @@ class Series(NamedTuple):
     """(time in seconds, value)."""
 
 
-def plot(title: str, series: Sequence[Series], *, share: bool = False) -> str:
+def plot(title: str, series: Sequence[Series], *, share: bool) -> str:
     """Draw lines over time.
 
     Args:

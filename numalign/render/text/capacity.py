@@ -23,7 +23,7 @@ RIGHT = frozenset(COLUMNS[1:5])
 
 
 def capacity_document(
-    result: CapacityResult, fleet: Fleet, origin: str, setup: Setup | None = None, *, wide: bool = False
+    result: CapacityResult, fleet: Fleet, origin: str, setup: Setup | None, *, wide: bool = False
 ) -> Document:
     """Build a table a shape and the sums below it.
 
@@ -108,7 +108,7 @@ def _count(count: int | None) -> str:
     return "?" if count is None else str(count)
 
 
-def limit_text(limit: Limit | None, missing: Sequence[str] = ()) -> str:
+def limit_text(limit: Limit | None, missing: Sequence[str]) -> str:
     """Write what is short, and where, or what devices the node does not have."""
     if limit is None:
         return "-"

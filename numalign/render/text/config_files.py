@@ -109,7 +109,7 @@ def _nested(suggestion: Suggestion, names: Mapping[str, str]) -> Fields:
     return result
 
 
-def _by_names(form: str, head: str, indent: int = 0) -> Written:
+def _by_names(form: str, head: str, indent: int) -> Written:
     """Make the writer of a file that has a system's own names at the end of `head`."""
 
     @_reasoned

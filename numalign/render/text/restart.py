@@ -24,7 +24,7 @@ _ORDER = {
 }
 
 
-def restart_parts(restart: Restart, subject: str = "A restart") -> Iterator[Block]:
+def restart_parts(restart: Restart, subject: str) -> Iterator[Block]:
     """Say whom a restart rejects; nothing where it rejects nobody.
 
     Args:

@@ -23,7 +23,7 @@ def sentences(parts: Iterable[str]) -> str:
     return ". ".join(texts) + "." * bool(texts)
 
 
-def apart_sentences(container: ContainerResult, newcomers: Sequence[str], *, of_fix: bool = False) -> Iterator[str]:
+def apart_sentences(container: ContainerResult, newcomers: Sequence[str], *, of_fix: bool) -> Iterator[str]:
     """Say of a container that is spread which nodes were chosen for it, and why; nothing where that is not known.
 
     Args:

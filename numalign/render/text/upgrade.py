@@ -21,7 +21,7 @@ MAX_DIFFERENCES_SHOWN = 12
 """More differences than these: only those that decide something here are shown."""
 
 
-def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool = False) -> Document:
+def upgrade_document(result: UpgradeResult, origin: str, *, wide: bool) -> Document:
     """Build the header, the table of decisions, a sentence a pod, and the table of differences, decisive ones first."""
     runs = (result.older, result.newer)
     names = [run.version for run in runs]

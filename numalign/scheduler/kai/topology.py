@@ -59,9 +59,9 @@ class KaiTopology(NamedTuple):
 
     zones: tuple[KaiZone, ...]
     """In KAI's order; a zone's number is its position here."""
-    policy: str = "none"
-    scope: str = "container"
-    aware: frozenset[str] = frozenset()
+    policy: str
+    scope: str
+    aware: frozenset[str]
     """The resources that KAI looks at on this machine."""
 
     def with_available(self, available: Collection[Amounts]) -> KaiTopology:

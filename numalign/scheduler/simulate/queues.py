@@ -74,7 +74,7 @@ class WaitingPods:
         self._aside[pod] = (now + backoff, now + RETRY_ANYWAY_AFTER)
         return now + RETRY_ANYWAY_AFTER
 
-    def wake(self, now: int, among: Container[int] | None = None) -> list[tuple[int, int]]:
+    def wake(self, now: int, among: Container[int] | None) -> list[tuple[int, int]]:
         """Let pods aside be tried again, because something changed that may help: all, or those of `among`.
 
         Returns:

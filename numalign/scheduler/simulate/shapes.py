@@ -116,7 +116,7 @@ class Shape:
         judgement = self.judged[rank[1]]
         return judgement.verdict.passed and judgement.score == -rank[0]
 
-    def nth_fitting(self, place: int, without: Container[int] = ()) -> int:
+    def nth_fitting(self, place: int, without: Container[int]) -> int:
         """Name the machine at a place among those that pass the node-level fit, without some."""
         found = (machine for machine, one in enumerate(self.judged) if one.fits and machine not in without)
         return next(islice(found, place, None))

@@ -43,7 +43,7 @@ class _Collected:
     With `apart` it is one only within a file.
     """
 
-    def __init__(self, *, apart: bool = False) -> None:
+    def __init__(self, *, apart: bool) -> None:
         self._apart = apart
         self.again: dict[tuple[str, tuple[str, str]], tuple[Placed, ...]] = {}
         self.slices: list[Slice] = []
@@ -139,7 +139,7 @@ def objects_of(documents: Iterable[Document]) -> ClaimObjects:
 
 
 def read_beside_pods(
-    names: Iterable[FilePath], broken: list[InputError] | None = None, documents: Iterable[Document] = ()
+    names: Iterable[FilePath], broken: list[InputError] | None, documents: Iterable[Document]
 ) -> ClaimObjects:
     """Read the files and folders that pods were read from: what cannot be read in them was said with the pods.
 

@@ -38,9 +38,9 @@ class CPUTopologyRead(NamedTuple):
     cpus: tuple[CPURead, ...]
     settings: Mapping[str, object]
     """Fields of KubeletConfiguration under its own names."""
-    taken: int = 0
+    taken: int
     """CPUs that pods hold exclusively, as a set."""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...]
     """What could not be read, or is not said; a sentence each."""
 
 

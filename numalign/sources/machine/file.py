@@ -29,7 +29,7 @@ Links = Mapping[str, tuple[Link, ...]]
 
 def machine_from_scenario(
     machine: Mapping[str, object],
-    devices: Mapping[str, object] | None = None,
+    devices: Mapping[str, object] | None,
     preferred: Mapping[str, object] | None = None,
 ) -> Machine:
     """Read the machine of a recorded scenario, whose devices stand beside it.

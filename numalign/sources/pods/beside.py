@@ -19,12 +19,12 @@ class Beside(NamedTuple):
 
     pods: tuple[Pod, ...]
     """Oldest first."""
-    finished: int = 0
-    elsewhere: int = 0
+    finished: int
+    elsewhere: int
     """Pods bound to other nodes, or to none where others are."""
-    objects: tuple[Manifest, ...] = ()
+    objects: tuple[Manifest, ...]
     """The pods that count, as they are written."""
-    coming: tuple[Pod, ...] = ()
+    coming: tuple[Pod, ...]
     """All that come again when the kubelet restarts: static pods that it rejected come with them."""
 
     @property

@@ -35,7 +35,7 @@ class PodSource(NamedTuple):
     """The kind of the object that carries it: `Pod`, `Deployment`, …"""
     owner: str
     """The name of that object."""
-    controller: tuple[str, str] | None = None
+    controller: tuple[str, str] | None
     """Of a Pod (kind, name) of its controller; None: it has none."""
 
     @property
@@ -61,9 +61,9 @@ class PodInput(NamedTuple):
     """How many pods have ended, so were passed over."""
     notices: tuple[Notice, ...]
     """What was passed over, tried in part or approximated, a line of each kind."""
-    broken: tuple[InputError, ...] = ()
+    broken: tuple[InputError, ...]
     """What is wrong with inputs (or objects in them) that were left out; only where several were given."""
-    claims: tuple[Document, ...] = ()
+    claims: tuple[Document, ...]
     """Documents of standard input with claims, templates, classes or slices: nobody can read them there again."""
 
     @property

@@ -63,9 +63,9 @@ class Scenario(NamedTuple):
     config: KubeletConfig
     machine: Machine
     steps: tuple[Step, ...]
-    version: Version | None = None
+    version: Version | None
     """The kubelet that answers; None: the scenario does not say."""
-    start_error: str = ""
+    start_error: str
     """The kubelet's text where it could not even decode the settings; the scenario ends there."""
 
 

@@ -86,7 +86,7 @@ def index_of(event: Any) -> int:
     return int(event.start_mark.index)
 
 
-def read_yaml(text: str, name: str, *, last: bool = False) -> Iterator[Found]:
+def read_yaml(text: str, name: str, *, last: bool) -> Iterator[Found]:
     """Read the documents of a text one by one; an empty one is None. `last` takes the last of duplicate keys.
 
     Raises:

@@ -22,7 +22,7 @@ class NUMAInfo(NamedTuple):
     """Node ids in the order of the kubelet's discovery."""
     full: NUMAMask
     """The mask of all nodes."""
-    distances: Mapping[int, tuple[int, ...]] | None = None
+    distances: Mapping[int, tuple[int, ...]] | None
     """Rows of the distance table if `prefer-closest-numa-nodes` is on, else None. Row entries are read by node *id*."""
 
     def distance(self, mask: NUMAMask) -> int:
