@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,8 +13,7 @@ from numalign.kubelet.admission import Outcome, Session, admit, admit_in_order, 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.cpu.checkpoint import CPUCheckpoint, sealed, write
 from numalign.kubelet.demand import read_demand
-from numalign.kubelet.fit.predicates import as_static
-from numalign.kubelet.pod_level import as_a_whole, complete, complete_in_1_33, complete_in_1_34, names_cpu_or_memory
+from numalign.kubelet.pod_level import as_a_whole, complete_in_1_33, names_cpu_or_memory
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.restore import StateFiles, as_written, restore_cpu
@@ -26,7 +25,6 @@ from tests.kubelet.regular import GI, regular
 
 NODE = regular(nodes=1, cores=8, memory=16 * GI, hugepages={"2Mi": GI})
 SMALL = {"cpu": "1", "memory": "1Gi"}
-HUGE = "hugepages-2Mi"
 
 
 def pod(own: Mapping[str, str] | None, *, name: str = "p", asks: Mapping[str, str] = SMALL) -> Pod:
@@ -254,44 +252,3 @@ def test_huge_pages_are_filled_in_where_a_pod_has_anything_of_its_own(named: tup
     asked = read_pod({"metadata": {"name": "p"}, "spec": spec})
     assert asked.level is not None
     assert ("hugepages-2Mi" in complete_in_1_33(asked, asked.level).limits) is filled
-
-
-# What is filled in; the pod's own requests and limits, the limits of its container; its own limits then.
-FILLED = [
-    ("a limit that is there stays", complete, {"cpu": "1"}, {"cpu": "4"}, {"cpu": "2"}, {"cpu": "4"}),
-    ("devices are no resource of a pod", complete, {"v/g": "1"}, {}, {"v/g": "1"}, {}),
-    ("huge pages that are limited stay", complete_in_1_33, {}, {HUGE: "8Mi"}, {HUGE: "4Mi"}, {HUGE: "8Mi"}),
-    ("requested ones are filled in", complete_in_1_33, {HUGE: "8Mi"}, {}, {HUGE: "4Mi"}, {HUGE: "4Mi"}),
-    ("requested ones are not since 1.34", complete_in_1_34, {HUGE: "8Mi"}, {}, {HUGE: "4Mi"}, {}),
-    ("others are", complete_in_1_34, {"cpu": "1"}, {}, {HUGE: "4Mi", "cpu": "1"}, {HUGE: "4Mi"}),
-]
-
-
-@pytest.mark.parametrize(
-    ("fill", "requests", "limits", "contained", "filled"), [r[1:] for r in FILLED], ids=[r[0] for r in FILLED]
-)
-def test_limits_are_filled_in(
-    fill: Callable[[Pod, PodLevel], PodLevel],
-    requests: dict[str, str],
-    limits: dict[str, str],
-    contained: dict[str, str],
-    filled: dict[str, str],
-) -> None:
-    """docs/rules/kubelet-versions.md 6.1, kubelet-1.37.md 4.2."""
-    own = PodLevel(*({name: parse(text) for name, text in given.items()} for given in (requests, limits)))
-    found = fill(pod(None, asks=contained), own)
-    assert {name: amount.nano for name, amount in found.limits.items()} == {
-        name: parse(text).nano for name, text in filled.items()
-    }
-
-
-def test_a_static_pod_stays_as_it_is_written() -> None:
-    """docs/rules/kubelet-1.37.md 4.2: no API server has seen it."""
-    own = PodLevel({"cpu": parse("1")}, {})
-    assert complete(as_static(pod(None)), own) == own
-    assert complete(pod(None), own) != own
-
-
-def test_of_requests_cpu_and_memory_alone_are_filled_in() -> None:
-    found = complete_in_1_33(pod(None, asks={**SMALL, "v/g": "1"}), PodLevel({}, {"cpu": parse("4")}))
-    assert found.requests.keys() == {"cpu", "memory"}
