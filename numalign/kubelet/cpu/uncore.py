@@ -24,8 +24,6 @@ def uncore_step(topology: CPUTopology, working: WorkingSet, partial_fit: Partial
     if working.need >= topology.cpus_per_uncore:
         working = working.claim_fitting([unit.cpus for unit in order if unit.cpus & working.free == unit.cpus])
     for uncore in order:
-        if working.need < 1:
-            break
         if (working.free & uncore.cpus).bit_count() >= working.need:
             working = working.claim(partial_fit(topology, working, uncore))
     return working
