@@ -20,7 +20,7 @@ from numalign.kubelet.reading import (
 )
 from numalign.kubelet.releases.table import kubelet
 from numalign.model.apiserver.defaulting import read_pod
-from numalign.model.pod import Pod, PodStatus, ResizeStatus
+from numalign.model.pod import NO_STATUS, Pod, PodLevel, PodStatus, ResizeStatus
 from numalign.model.quantity import Quantity, parse
 
 
@@ -97,3 +97,27 @@ def test_devices_that_a_claim_provides_are_marked() -> None:
         _, demand = reader(of.reading, of.gates_with({"DRAExtendedResource": on})).read(claimed)
         found = {one.name: one.claimed for one in demand.containers if one.claimed}
         assert found == ({"known": {"v/a", "v/b"}, "init": {"v/c"}} if marked else {})
+
+
+@pytest.mark.parametrize(("own", "pinned"), [({}, True), ({"cpu": "8"}, False)])
+def test_resources_of_a_pod_that_name_none_change_nothing(own: dict[str, str], pinned: bool) -> None:
+    """docs/rules/kubelet-1.37.md 4.2, kubelet-versions.md 6.3: others are pinned no more."""
+    of = kubelet((1, 37))
+    level = PodLevel({name: parse(text) for name, text in own.items()}, {})
+    _, demand = reader(of.reading, of.gates_with({})).read(pod()._replace(status=NO_STATUS, level=level))
+    assert [one.cpus for one in demand.containers] == [int(pinned)] * 5
+
+
+def test_the_class_of_a_pod_that_runs_is_that_of_its_status() -> None:
+    of = kubelet((1, 36))
+    level = PodLevel(*[{name: parse("8") for name in ("cpu", "memory")}] * 2)
+    for said, qos in (("Burstable", "Burstable"), (None, "Guaranteed")):
+        asked = pod()._replace(level=level, status=PodStatus(qos=said))
+        seen, _ = reader(of.reading, of.gates_with({})).read(asked)
+        assert seen.qos == qos
+
+
+def test_a_sidecar_is_looked_for_among_app_containers_first() -> None:
+    said = {name: {"sidecar": ResizeStatus(allocated=amounts(cpus))} for name, cpus in (("app", "5"), ("init", "3"))}
+    asked = pod()._replace(status=PodStatus(containers=said["app"], init_containers=said["init"]))
+    assert of_status(asked, asked.containers[0]) == amounts("5")
