@@ -63,7 +63,7 @@ def read_demand(pod: Pod) -> PodDemand:
     guaranteed = pod.qos == "Guaranteed"
     containers = tuple([_container(container, guaranteed) for container in pod.containers])
     if len(containers) == 1:
-        only = containers[0]
+        [only] = containers
         return PodDemand(pod.uid, guaranteed, containers, only.cpus, only.memory, devices=only.devices)
     return PodDemand(
         uid=pod.uid,
