@@ -88,6 +88,7 @@ def test_resources_are_sorted_and_memory_that_is_no_int64_is_none() -> None:
     [container] = read_demand(pod("app cpu=1 memory=1Gi hugepages-2Mi=4Mi hugepages-1Gi=1Gi v/z=1 v/b=3")).containers
     assert container.memory == (("hugepages-1Gi", GI), ("hugepages-2Mi", 4 << 20), ("memory", GI))
     assert container.devices == (("v/b", 3), ("v/z", 1))
+    assert read_demand(pod("app hugepages-2Mi=4Mi v/z=1", "app v/z=2")).devices == (("v/z", 3),)
     for amount in ("1.5", "16Ei"):
         assert read_demand(pod(f"app cpu=1 memory={amount} hugepages-2Mi=4Mi")).memory is None
         assert read_demand(pod(f"app cpu=1 memory={amount}", "app cpu=1 memory=1Gi")).memory is None
