@@ -79,7 +79,7 @@ HAD, LESS = spread((2, 4), (1, 4)), spread((1, 4), (1, 4))
 SINGLE, LEFT, MEMORY = "single-numa-node", Left(("init",), 2, 1), Asked("memory", 7 * MI)
 LOOSE = Loose((0, 1), ((1, 1, 7),), 1, 8)
 G9 = SumTooLarge("v.com/gpu", 9, 8, (("a", 5),), LOOSE)
-NO_NODE = TooWide(A, HAD, SINGLE, 1, short=True)
+NO_NODE = TooWide(A, HAD, SINGLE, 2, short=True)
 LIMITS: list[tuple[str, Fact, Fact, bool]] = [
     ("another amount asked", TooLittle(A, HAD, "now"), TooLittle(B, HAD, "now"), True),
     ("less is free", TooLittle(A, HAD, "now"), TooLittle(A, LESS, "now"), False),

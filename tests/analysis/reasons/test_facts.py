@@ -24,6 +24,7 @@ HAD = Spread(3, 8, (Place(0, 2, 4), Place(1, 1, 4)))
 MOVED = Spread(3, 8, (Place(0, 1, 4), Place(1, 2, 4)))
 LEFT = Left(("init",), 2, 0b1)
 NOW, THEN = TooWide(ASKED, HAD, "restricted", 1), TooWide(ASKED, HAD, "restricted", 1, when="then")
+SHORT = NOW._replace(short=True)
 SINGLE = THEN._replace(policy="single-numa-node")
 TAKEN = CoresTaken(6, 2, None, 4, 8, "now", None)
 TWO_LEFT = TAKEN._replace(left=LEFT)
@@ -39,6 +40,7 @@ FACTS: list[tuple[str, Fact, Fact, bool]] = [
     ("of which it is one", SINGLE._replace(after=("a",)), SINGLE._replace(after=("a",), when="now"), True),
     ("more nodes than one, ever", SINGLE._replace(width=2), SINGLE._replace(width=2, when="now"), True),
     ("no node ever has it", SINGLE._replace(short=True), SINGLE._replace(short=True, when="now"), True),
+    ("to which another policy looks", SHORT, SHORT._replace(had=MOVED), False),
     ("and what is free", SINGLE._replace(short=True), SINGLE._replace(short=True, had=MOVED), True),
     ("two nodes", THEN._replace(width=2), NOW._replace(width=2), False),
     ("after others", THEN._replace(after=("a",)), NOW._replace(after=("a",)), False),

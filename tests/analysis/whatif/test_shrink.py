@@ -155,6 +155,16 @@ def test_the_last_cpu_is_taken_where_one_less_would_lie_apart() -> None:
     assert with_one_to_share(tries, cut._replace(aligned=False)).amounts == {CPUS: 4 * NANO}
 
 
+def test_a_pod_may_be_aligned_with_a_cpu_less() -> None:
+    """One CPU is free on node 0, three on node 1."""
+    setup = Setup(regular(2, 4, 1, devices=machine("figure-1").devices), config("best-effort"), "ideal")
+    situation = Situation(setup, past=arrivals((pod("a", 3, gpu=1), pod("b", 1, gpu=1))))
+    tries = Tries(situation, admit(situation.session(), pod("p", 5)))
+    cut = WayOut(False, amounts={CPUS: 4 * NANO}, asked={CPUS: 5 * NANO})
+    found = with_one_to_share(tries, cut._replace(tried=tries.attempt(cut)))
+    assert (found.amounts, found.aligned) == ({CPUS: 3 * NANO}, True)
+
+
 def test_no_container_is_left_with_very_little_where_another_could_give_too() -> None:
     [(situation, outcome)] = [(met, refused) for index, met, refused in refusals(named("e2e-d-00714")) if index == 0]
     first = changes(Tries(situation, outcome))[0]
