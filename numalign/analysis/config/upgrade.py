@@ -32,7 +32,7 @@ def upgrade_notices(setup: Setup, flags: Collection[str]) -> Iterator[Notice]:
         flags: names of the flags on its command line, without dashes.
     """
     now, given = setup.kubelet, setup.config.feature_gates
-    gone = sorted(CADVISOR_FLAGS & set(flags))
+    gone = sorted(CADVISOR_FLAGS.intersection(flags))
     if gone:
         names = ", ".join(f"--{name}" for name in gone)
         text = f"kubelet {version_text(_WITHOUT_CADVISOR)} does not start with {names}; fix: remove the flags"

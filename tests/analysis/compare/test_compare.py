@@ -22,6 +22,8 @@ from numalign.model.quantity import parse
 from numalign.results.compare import ComparedRow
 from numalign.sources.machine.loading import load_machine
 from numalign.tasks.compare import compared_row
+from tests.analysis.support import STATIC, pod_of
+from tests.kubelet.regular import regular
 
 FIGURE = load_machine("figure-1").machine
 GPU, NIC = "gpu-vendor.com/gpu", "nic-vendor.com/nic"
@@ -153,6 +155,17 @@ class TestReplicas:
 
         assert (row(found).admit, row(found).aligned, found.replicas) == (False, None, 0)
         assert found.refusal is found.refused is found.outcomes[0]
+
+    @pytest.mark.parametrize(("started", "left"), [(False, 1 << 30), (True, 4 << 30)])
+    def test_init_containers_that_have_ended_hold_no_memory(self, started: bool, left: int) -> None:
+        """Where containers start before the next pod comes (docs/rules/memory-manager.md 43); a GiB is kept back."""
+        config = IDEAL._replace(**STATIC)
+        init, app = ({"cpu": "1", "memory": memory} for memory in ("2Gi", "1Gi"))
+        setup = Setup(regular(1, 4, 1, memory=8 << 30), config, "ideal")
+
+        found = run(Variant(setup), [pod_of("p", init=init, app=app)], started=started)
+
+        assert (found.replicas, found.stranded) == (3, (Left(0, {"cpu": 1, "memory": left}),))
 
     def test_pods_that_ask_for_nothing_stop_at_the_node_s_pods(self) -> None:
         found = tried(Pod("idle", "idle", "BestEffort", (Container("app", "app", {}, {}),)))

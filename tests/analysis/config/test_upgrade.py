@@ -23,6 +23,26 @@ CASES = [
         ),
     ),
     (
+        "several are off that others need",
+        (1, 34),
+        {"UserNamespacesSupport": False, "GracefulNodeShutdown": False},
+        (),
+        (
+            "kubelet 1.35 crashes at its start: GracefulNodeShutdownBasedOnPodPriority, ProcMountType, "
+            "WindowsGracefulNodeShutdown need GracefulNodeShutdown, UserNamespacesSupport; fix: also set these to false"
+        ),
+    ),
+    (
+        "each for another",
+        (1, 36),
+        {"DRADeviceTaints": False, "ClusterTrustBundle": False},
+        (),
+        (
+            "kubelet 1.37 crashes at its start: ClusterTrustBundleProjection, DRADeviceTaintRules need "
+            "ClusterTrustBundle, DRADeviceTaints; fix: also set these to false"
+        ),
+    ),
+    (
         "all that they need is off",
         (1, 37),
         {
@@ -75,6 +95,16 @@ CASES = [
         {},
         ("housekeeping-interval", "v"),
         "kubelet 1.37 does not start with --housekeeping-interval; fix: remove the flags",
+    ),
+    (
+        "several flags of cAdvisor are given",
+        (1, 36),
+        {},
+        ("storage-driver-user", "machine-id-file", "containerd", "housekeeping-interval", "boot-id-file"),
+        (
+            "kubelet 1.37 does not start with --boot-id-file, --containerd, --housekeeping-interval, "
+            "--machine-id-file, --storage-driver-user; fix: remove the flags"
+        ),
     ),
     ("it does not start today", (1, 36), {"SidecarContainers": False}, (), ""),
 ]
