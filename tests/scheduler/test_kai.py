@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numalign.model.quantity import NANO
 from numalign.scheduler.kai import evaluate, records, topology
 from numalign.scheduler.kai.topology import KaiOptions, KaiZone
 from numalign.scheduler.node_fit import NodeTotals
@@ -236,3 +237,65 @@ def test_a_zone_covers_what_it_has_and_no_more() -> None:
     zones = [KaiZone(f"node-{number}", free, free) for number, free in enumerate(({"cpu": 4}, {"gpu": 1}))]
     machine = topology.of_zones(zones, "best-effort", "container")
     assert evaluate.solve(machine, [{"cpu": 4, "gpu": 1}]).placement == {0: {"cpu": 4}, 1: {"gpu": 1}}
+
+
+ODD_ZONES = [
+    ("what is free beyond it widens nothing", [({"cpu": 3}, {"cpu": 3}), ({}, {"cpu": 1})], {"cpu": 4}),
+    (
+        "nor does it hold what needs another width",
+        [({"cpu": 4, "gpu": 1}, {"cpu": 4, "gpu": 2})] * 2,
+        {"cpu": 4, "gpu": 2},
+    ),
+]
+
+
+@pytest.mark.parametrize(("zones", "asked"), [row[1:] for row in ODD_ZONES], ids=[row[0] for row in ODD_ZONES])
+def test_the_width_is_from_what_may_be_had_of_an_empty_machine(
+    zones: list[tuple[dict[str, int], dict[str, int]]], asked: dict[str, int]
+) -> None:
+    """K-6, where an object says that more is free than there is."""
+    made = [KaiZone(f"node-{number}", had, free) for number, (had, free) in enumerate(zones)]
+    assert not evaluate.solve(topology.of_zones(made, "restricted", "pod"), [asked]).admit
+
+
+LISTS = [
+    ("no policy", (), ("none", "container")),
+    ("the first one counts", ("Restricted", "BestEffortPodLevel"), ("restricted", "container")),
+    ("one that is not known", ("Odd", "BestEffortPodLevel"), ("none", "container")),
+]
+
+
+@pytest.mark.parametrize(("policies", "read"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
+def test_the_old_list_as_kai_reads_it(policies: tuple[str, ...], read: tuple[str, str]) -> None:
+    """K-1."""
+    found = object_of(zone(0, cpu="4"))._replace(attributes=(), topology_policies=policies)
+    assert topology.policy_scope(found) == read
+
+
+def test_where_no_machine_has_an_object_none_scores() -> None:
+    assert evaluate.score(cpus(3), None, topology.Around()) == 0
+
+
+def test_a_device_of_which_none_is_asked_is_not_asked_for() -> None:
+    """K-2."""
+    assert not evaluate.asks_device(pod({"gpu": "0"}), {"gpu"})
+    assert evaluate.asks_device(pod({"gpu": "0"}, {"gpu": "1"}), {"gpu"})
+
+
+CPUS = [
+    ("containers together", (cpus(2, 3)), 5),
+    ("whole ones only", cpus(2, "1500m"), 2),
+    (
+        "an init container that asks for more",
+        pod({"cpu": "2", "memory": "1Gi"}, init=({"cpu": "7", "memory": "1Gi"},)),
+        7,
+    ),
+    ("or for less", pod({"cpu": "2", "memory": "1Gi"}, init=({"cpu": "1", "memory": "1Gi"},)), 2),
+    ("only the pod as a whole", cpus(1)._replace(containers=(), level=(("cpu", 4),)), 0),
+]
+
+
+@pytest.mark.parametrize(("asked", "count"), [row[1:] for row in CPUS], ids=[row[0] for row in CPUS])
+def test_how_many_cpus_a_pod_asks_for(asked: PodRequest, count: int) -> None:
+    """K-4."""
+    assert evaluate.demands(asked).pod["cpu"] == count * NANO

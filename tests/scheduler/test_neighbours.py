@@ -97,6 +97,7 @@ def test_the_first_of_a_kind_may_go_anywhere_that_has_the_key() -> None:
     assert answers(wanted, node("a", zone="x"), node("b")) == [None, AFFINITY]
     other = pod(app="web", **affinity("podAffinity", term("db")))
     assert answers(other, node("a", zone="x")) == [AFFINITY]
+    assert answers(wanted, node("a", pod("q", "db"), zone="x"), node("b", zone="y")) == [None, AFFINITY]  # no first
     both = pod(app="db", **affinity("podAffinity", term("db"), term("web")))
     assert answers(both, node("a", zone="x")) == [AFFINITY]  # it is the first of one kind of two
 
@@ -109,6 +110,7 @@ def test_a_pod_keeps_away_from_others_and_they_from_it() -> None:
     assert answers(pod(app="web"), shy, there) == [THEIRS, None]
     assert answers(pod(app="db"), shy, there) == [None, None]
     assert answers(pod(app="web"), node("c", pod("q", "db", **away))) == [None]  # it has no zone to keep away from
+    assert answers(pod(**away), node("c", pod("q", "web"))) == [None]
 
 
 @pytest.mark.parametrize(
@@ -150,12 +152,34 @@ WEB = [pod(f"w{number}", "web") for number in range(3)]
         ({"maxSkew": 2}, [None, None, NO_DOMAIN]),
         ({"maxSkew": 2, "minDomains": 3}, [SPREAD, None, NO_DOMAIN]),
         ({"whenUnsatisfiable": "ScheduleAnyway"}, [None, None, None]),
+        ({"whenUnsatisfiable": None}, [SPREAD, None, NO_DOMAIN]),
         ({"labelSelector": {"matchLabels": {"app": "db"}}}, [None, None, NO_DOMAIN]),
     ],
 )
 def test_pods_are_spread(more: dict[str, Any], expected: list[Verdict | None]) -> None:
     nodes = (node("a", *WEB[:2], zone="x"), node("b", WEB[2], zone="y"), node("c"))
     assert answers(pod(app="web", **spread(**more)), *nodes) == expected
+
+
+def test_only_pods_of_its_namespace_that_are_selected_count_for_spreading() -> None:
+    others = (pod("q", "web", "other"), pod("r", "web", "other"), pod("s", "db"), pod("t", "db"))
+    assert answers(pod(app="web", **spread()), node("a", *others, zone="x"), node("b", zone="y")) == [None, None]
+    assert answers(pod(app="web", **spread()), node("c", *WEB)) == [NO_DOMAIN]
+
+
+SELECTORS = [
+    ("no selector selects nobody", None, None),
+    ("an empty one everybody", {}, ANTI_AFFINITY),
+    ("a label that it has not", {"matchLabels": {"app": "web", "tier": "x"}}, None),
+    ("an expression", {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, ANTI_AFFINITY),
+    ("another one", {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}, None),
+]
+
+
+@pytest.mark.parametrize(("selector", "answer"), [row[1:] for row in SELECTORS], ids=[row[0] for row in SELECTORS])
+def test_whom_a_selector_selects(selector: dict[str, Any] | None, answer: Verdict | None) -> None:
+    away = affinity("podAntiAffinity", term("", labelSelector=selector))
+    assert answers(pod(**away), node("a", pod("q", "web"), zone="x")) == [answer]
 
 
 def test_only_nodes_that_the_pod_selects_count_for_spreading() -> None:
@@ -208,6 +232,9 @@ def test_all_terms_must_hold_in_their_own_domains() -> None:
 
 def test_a_plain_pod_asks_nothing() -> None:
     assert not checks(pod(), [(node("a"), ())], [])
+    for asking in (with_port(80), affinity("podAffinity", term("db"))):
+        assert checks(pod(**asking), [(node("a"), ())], [])
+    assert required(pod(affinity={"podAffinity": {}}), "podAffinity") == ()
 
 
 def test_what_is_not_judged_and_what_holds_a_pod_back() -> None:
@@ -218,5 +245,6 @@ def test_what_is_not_judged_and_what_holds_a_pod_back() -> None:
         "volume data (PersistentVolumeClaim db)",
         "volume scratch (PersistentVolumeClaim p-scratch)",
     ]
+    assert list(not_judged(pod())) == []
     assert gates(pod(schedulingGates=[{"name": "a.b/c"}])) == ("a.b/c",)
     assert gates(pod()) == ()

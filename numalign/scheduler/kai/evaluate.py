@@ -59,16 +59,9 @@ def _cpus(amount: int) -> int:
 
 def _pod_cpus(pod: PodRequest) -> int:
     """Count the CPUs of a Guaranteed pod by the kubelet's own formula (docs/rules/cpu-manager.md 5.7)."""
-    peak = sidecars = apps = 0
-    for container in pod.containers:
-        amount = _cpus(container.amounts.get("cpu", 0))
-        if container.kind == "app":
-            apps += amount
-        elif container.kind == "sidecar":
-            sidecars += amount
-        else:
-            peak = max(peak, sidecars + amount)
-    return max(peak, apps + sidecars)
+    pinned = [one._replace(items=tuple(_container(pod, one).items())) for one in pod.containers]
+    alone = pod._replace(containers=tuple(pinned), overhead=(), level=(), counted=None)
+    return node_level(alone).get("cpu", 0)
 
 
 def asks_device(pod: PodRequest, aware: Collection[str]) -> bool:
@@ -115,8 +108,8 @@ def evaluate(pod: PodRequest, machine: KaiTopology | None) -> Evaluation:
         return Evaluation(True)
     concurrent, serial = demands(pod).of_scope(machine.scope)
     together = solve(machine, concurrent)
-    fits = together.admit and all(solve(machine, (demand,)).admit for demand in serial)
-    return together if fits else Evaluation(False)
+    fit_first = all(solve(machine, (demand,)).admit for demand in serial)
+    return together if fit_first else Evaluation(False)
 
 
 def solve(machine: KaiTopology, concurrent: Sequence[Amounts]) -> Evaluation:
@@ -144,7 +137,10 @@ def _zones(machine: KaiTopology, free: Sequence[Amounts], wanted: Amounts) -> tu
     if machine.policy == "single-numa-node":
         return _first_set(free, wanted, 1)  # K-5
     if machine.policy == "restricted":
-        widths = {_width([zone.allocatable.get(name, 0) for zone in machine.zones], wanted[name]) for name in wanted}
+        widths = {
+            _width([zone.allocatable[name] for zone in machine.zones if name in zone.allocatable], amount)
+            for name, amount in wanted.items()
+        }
         width = widths.pop()
         return None if widths or width is None else _first_set(free, wanted, width)  # K-6
     return _greedy(free, wanted)

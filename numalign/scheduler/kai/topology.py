@@ -92,9 +92,8 @@ def policy_scope(nrt: NodeResourceTopology) -> tuple[str, str]:
     if policy is not None:
         scope = attribute(nrt.attributes, SCOPE)
         return (policy if policy in POLICIES else "none"), (scope if scope in SCOPES else "container")
-    for name in nrt.topology_policies[:1]:
-        return legacy_policy(name, short=True) or ("none", "container")
-    return "none", "container"
+    legacy = legacy_policy(nrt.topology_policies[0], short=True) if nrt.topology_policies else None
+    return legacy or ("none", "container")
 
 
 def topology(

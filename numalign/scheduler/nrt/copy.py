@@ -53,7 +53,7 @@ class Layout:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Layout) and self._hash == other._hash and self._key == other._key)
+        return self is other or (isinstance(other, Layout) and self._key == other._key)
 
     def zones(self, free: Free, amount: Literal["available", "kep"]) -> tuple[NUMAZone, ...]:
         """List the zones that a filter looks at, with other free amounts."""

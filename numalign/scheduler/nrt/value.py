@@ -205,10 +205,10 @@ def with_available(nrt: NodeResourceTopology, available: Iterable[Amounts]) -> N
 def number_of(name: str) -> int | None:
     """Read the NUMA id of a zone as leniently as KAI does: its trailing number; None: it has none."""
     match = _TRAILING.search(name)
-    return int(match[1]) if match else None
+    return int(match[0]) if match else None
 
 
-_TRAILING = re.compile(r"([0-9]{1,18})\Z", re.ASCII)
+_TRAILING = re.compile(r"[0-9]{1,18}\Z", re.ASCII)
 
 
 API_VERSION = "topology.node.k8s.io/v1alpha2"

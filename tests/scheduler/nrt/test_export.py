@@ -9,7 +9,7 @@ from numalign.model.quantity import NANO
 from numalign.scheduler import fingerprint
 from numalign.scheduler.nrt.differences import differences
 from numalign.scheduler.nrt.export import ExportOptions, Like, export
-from numalign.scheduler.nrt.value import POLICY, NodeResourceTopology, attribute, manager_config
+from numalign.scheduler.nrt.value import FINGERPRINT, POLICY, SCOPE, NodeResourceTopology, attribute, manager_config
 from numalign.scheduler.preemption import decode_placement
 from tests.kubelet.regular import GI, regular
 from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
@@ -161,3 +161,13 @@ def test_a_resource_of_one_side_alone_is_a_difference_of_its_whole_amount() -> N
     path = "zones[node-0].resources.memory"
     assert list(differences(less, now)) == [("amount", path, None, size)]
     assert list(differences(now, less)) == [("amount", path, size, None)]
+
+
+def test_what_an_object_does_not_say_is_no_difference() -> None:
+    """What is free, whose pods it describes, and a scope where no policy asks for one."""
+    now = export(with_pods(static(regular(), topology_manager_policy="none"), []), "n")
+    first, *rest = now.zones
+    silent = {name: one._replace(available=None) for name, one in first.resources.items()}
+    attributes = {name: "pod" if name == SCOPE else value for name, value in now.attributes if name != FINGERPRINT}
+    said = now._replace(attributes=tuple(attributes.items()), zones=(first._replace(resources=silent), *rest))
+    assert list(differences(said, now)) == []

@@ -53,7 +53,14 @@ ODD = [
         of(topologyManagerScope="node"),
         [("nrt-attribute-unknown", "attributes.topologyManagerScope")],
     ),
+    ("an attribute beside no list", of(topologyManagerPolicy="restricted"), []),
     ("two nodes at most", of(topologyManagerMaxNUMANodes="2"), []),
+    ("eighteen figures", of(topologyManagerMaxNUMANodes=f"{2:018}"), []),
+    (
+        "more figures than a number has",
+        of(topologyManagerMaxNUMANodes=f"{2:019}"),
+        [("nrt-attribute-unknown", "attributes.topologyManagerMaxNUMANodes")],
+    ),
     (
         "one node at most",
         of(topologyManagerMaxNUMANodes="1"),
@@ -92,6 +99,11 @@ ODD = [
     ),
     ("the last number that there is", of(GOOD._replace(name="node-63", costs={})), [("nrt-crash", "zones[0].name")]),
     ("a number behind it", of(GOOD._replace(name="node-64", costs={})), [("nrt-zone-name", "zones[0].name")]),
+    (
+        "a number behind it leaves one fewer",
+        of(*(GOOD._replace(name=f"node-{number}", costs={"node-0": 10}) for number in (0, 64, 2))),
+        [("nrt-zone-name", "zones[1].name"), ("nrt-crash", "zones[2].name")],
+    ),
     ("costs to a zone that is not there", zone(costs={"node-7": 10}), [("nrt-cost-unknown", "zones[0].costs")]),
     ("no costs at all", of(GOOD._replace(costs={}), OTHER._replace(costs={})), [("nrt-no-costs", "zones")]),
     ("one zone needs none", of(GOOD._replace(costs={})), []),
@@ -103,6 +115,7 @@ ODD = [
     ("nobody says what is left", amount(4, 4, None), [("nrt-amount-missing", "zones[0].resources.cpu")]),
     ("nobody says what there is", amount(None, None, 4), []),
     ("nobody says the capacity", amount(None, 4, 4), []),
+    ("nobody says what may be had", amount(4, None, 4), []),
 ]
 
 
@@ -119,6 +132,13 @@ def test_the_words_say_who_reads_a_name() -> None:
     assert kai[0].endswith("the plugin skips the zone, KAI reads it")
     assert nobody[0].endswith("the plugin skips the zone, KAI sorts it last")
     assert far == ["the largest NUMA id is 63: the scheduler plugin skips this zone"]
+
+
+def test_the_first_policy_is_the_one_that_is_contradicted() -> None:
+    policies = ("RestrictedPodLevel", "BestEffortPodLevel")
+    ignored, contradicted = findings(of(policies=policies, topologyManagerPolicy="best-effort"))
+    assert ignored.code == "nrt-policy-ignored"
+    assert contradicted.message == "RestrictedPodLevel contradicts the attribute best-effort, which wins"
 
 
 DOUBLED = [

@@ -41,6 +41,15 @@ def test_machines_that_fit_as_bags_are_counted_in_their_order(
     assert shape().nth_fitting(place, without) == machine
 
 
+def test_a_machine_that_nobody_looked_at_neither_fits_nor_passes() -> None:
+    made = Shape(0, asking(1), 2)
+    assert (made.fitting, made.best("first", 0, 0)) == (0, None)
+    made.put(1, Judgement(PASS))
+    assert (made.fitting, made.best("first", 0, 0)) == (1, 1)
+    made.put(1, Judgement(FULL, fits=False))
+    assert made.fitting == 0
+
+
 def test_messages_count_for_the_failed_attempts_in_which_they_were_true() -> None:
     """Two attempts fail, then machine 0 has another reason, then a third one fails, which keeps 3 away."""
     made = shape()
@@ -57,6 +66,9 @@ def test_the_best_machine_is_the_one_with_the_highest_score_now() -> None:
     made.put(3, Judgement(PASS, 3))
     assert made.best("first", 0, 0) == 1
     assert {made.best("random", 7, attempt) for attempt in range(20)} == {1, 3}
+    made.put(2, Judgement(PASS))
     made.put(1, Judgement(FULL, fits=False))
     made.put(3, Judgement(FULL, fits=False))
+    assert made.best("first", 0, 0) == 2
+    made.put(2, Judgement(SPLIT))
     assert made.best("first", 0, 0) is None
