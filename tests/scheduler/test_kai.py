@@ -177,6 +177,7 @@ def test_zones_come_by_the_numbers_at_the_end_of_their_names() -> None:
     [
         pytest.param([1, 2, 1], {"cpu": 4}, {0: 1, 1: 2, 2: 1}, id="each zone once"),
         pytest.param([2, 2], {"cpu": 2, "gpu": 3}, None, id="one resource needs one zone, the other two"),
+        pytest.param([1] * 8, {"cpu": 8, "gpu": 1}, None, id="one resource needs all of many zones, the other one"),
         pytest.param([2, 2], {"cpu": 3, "gpu": 3}, {0: 2, 1: 1}, id="both need two"),
     ],
 )
