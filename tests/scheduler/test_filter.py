@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler import filter_kep, filter_nrt
-from numalign.scheduler.nrt.value import NodeResourceTopology
-from numalign.scheduler.request import PodRequest
+from numalign.scheduler.nrt.value import NodeResourceTopology, NUMAZone
+from numalign.scheduler.request import ContainerRequest, PodRequest
 from tests.conformance.sched import amounts, nano
 from tests.scheduler.make import cpus, object_of, pod, zone
 
@@ -84,3 +84,11 @@ def test_pod_scope_adds_the_overhead_and_container_scope_does_not() -> None:
     asked = pod({"cpu": "8", "memory": "1Gi"}, overhead={"cpu": "1"})
     assert filter_nrt.check_nrt(object_of(*zones), TOTAL, asked).passed
     assert filter_nrt.check_nrt(object_of(*zones, scope="pod"), TOTAL, asked).message == "cannot align pod"
+
+
+@pytest.mark.parametrize(("amount", "left"), [(1, 1), (2, 0), (3, None)])
+def test_no_more_is_taken_of_a_zone_than_it_has(amount: int, left: int | None) -> None:
+    """T-12, T-13: a device asked for by an app container; another zone keeps what it has."""
+    zones = [NUMAZone(number, {"v.com/gpu": 2}) for number in range(2)]
+    taken = filter_nrt.subtract(zones, 1, ContainerRequest("c", "app", (("v.com/gpu", amount),)), guaranteed=False)
+    assert (taken and [zone.available["v.com/gpu"] for zone in taken]) == (None if left is None else [2, left])

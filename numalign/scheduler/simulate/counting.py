@@ -88,7 +88,7 @@ class Counts:
         if len(self._audits) < size:
             self._audits.append(table)
             return table
-        place = draws.below(attempt, self._settings.seed, "sample", attempt) if size else 0
+        place = draws.below(attempt, self._settings.seed, "sample", attempt)
         if place >= size:
             return None
         self._audits[place] = table

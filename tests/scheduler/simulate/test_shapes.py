@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.scheduler import choice
 from numalign.scheduler.attempt import Judgement
 from numalign.scheduler.simulate.shapes import Shape, Shapes
 from numalign.scheduler.verdict import PASS, Verdict
@@ -72,3 +73,11 @@ def test_the_best_machine_is_the_one_with_the_highest_score_now() -> None:
     assert made.best("first", 0, 0) == 2
     made.put(2, Judgement(SPLIT))
     assert made.best("first", 0, 0) is None
+
+
+def test_of_equal_machines_chance_takes_one_by_their_numbers() -> None:
+    made = Shape(0, asking(1), 9)
+    for place in range(9):
+        made.put(place, Judgement(PASS, 9) if place in (1, 8) else Judgement(FULL, fits=False))
+    for attempt in range(20):
+        assert made.best("random", 7, attempt) == choice.pick((1, 8), "random", 7, attempt)
