@@ -19,12 +19,12 @@ def aside(pod: int = 7, attempts: int = 1) -> WaitingPods:
     ("attempts", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (1000, 10)], ids=str
 )
 def test_a_backoff_doubles_up_to_ten_seconds(attempts: int, seconds: int) -> None:
-    assert aside(7, attempts).wake(100 * SECOND) == [((100 + seconds) * SECOND, 7)]
+    assert aside(7, attempts).wake(100 * SECOND, None) == [((100 + seconds) * SECOND, 7)]
 
 
 def test_a_pod_that_something_wakes_is_tried_once_its_backoff_is_over() -> None:
     waiting = aside()
-    [(ready, _)] = waiting.wake(100 * SECOND)
+    [(ready, _)] = waiting.wake(100 * SECOND, None)
     waiting.due(7, ready - 1)
     assert not waiting.active
     waiting.due(7, ready)
@@ -54,8 +54,8 @@ def test_a_sweep_takes_a_pod_that_nothing_woke() -> None:
 def test_a_pod_that_is_deleted_is_never_tried(place: str) -> None:
     waiting = aside() if place != "nowhere" else WaitingPods()
     if place in ("woken", "active"):
-        waiting.wake((100 if place == "woken" else 101) * SECOND)
+        waiting.wake((100 if place == "woken" else 101) * SECOND, None)
     waiting.drop(7)
     waiting.due(7, 500 * SECOND)
-    assert waiting.wake(500 * SECOND) == []
+    assert waiting.wake(500 * SECOND, None) == []
     assert not waiting.active
