@@ -83,12 +83,12 @@ class Outcome(NamedTuple):
     @property
     def reason(self) -> str:
         """The kubelet's reason."""
-        return self.fit.reason if self.fit and self.result.admit else self.result.reason
+        return self.fit.reason if self.fit else self.result.reason
 
     @property
     def message(self) -> str:
         """The kubelet's message."""
-        return self.fit.message if self.fit and self.result.admit else self.result.message
+        return self.fit.message if self.fit else self.result.message
 
 
 def open_session(setup: Setup, *, fit_check: bool = True) -> Session:

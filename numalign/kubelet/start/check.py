@@ -174,16 +174,17 @@ def validate(
     errors += [*wrong, *also_wrong]
     distinct = list(dict.fromkeys(errors))
     if distinct:
-        raise StartError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+        told = ", ".join(distinct)
+        raise StartError(told if len(distinct) == 1 else f"[{told}]")
     return reserved_cpus, reserved_memory
 
 
 def _reserved_cpus(config: KubeletConfig) -> tuple[int, list[str]]:
     """Read `reservedSystemCPUs`: the set, and what is wrong with it."""
-    if not config.reserved_system_cpus:
-        return 0, []
     reserved = 0
-    errors = []
+    errors: list[str] = []
+    if not config.reserved_system_cpus:
+        return reserved, errors
     if config.system_reserved_cgroup or config.kube_reserved_cgroup:
         errors.append(
             "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "

@@ -34,7 +34,8 @@ def check_feature_gates(kubelet: Kubelet, given: Mapping[str, bool]) -> None:
         for name, off in unmet_gates(kubelet, given).items()
     ]
     if problems:
-        cause = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        told = ", ".join(problems)
+        cause = told if len(problems) == 1 else f"[{told}]"
         raise StartPanicError(
             f"failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {cause}"
         )

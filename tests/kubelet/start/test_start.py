@@ -228,6 +228,15 @@ def test_a_mask_holds_64_nodes(last: int, starts: bool) -> None:
     check_start(Setup(machine, KubeletConfig(eviction_hard={}), "kubelet", V1_32))
 
 
+@pytest.mark.parametrize(
+    ("cgroup_v1", "fails", "starts"), [(True, True, False), (True, False, True), (False, True, True)]
+)
+def test_a_host_with_cgroup_v1_is_refused_where_the_settings_say_so(cgroup_v1: bool, fails: bool, starts: bool) -> None:
+    machine, config = TWO._replace(cgroup_v1=cgroup_v1), KubeletConfig(fail_cgroup_v1=fails)
+    with nullcontext() if starts else pytest.raises(StartError, match="not run on a host using cgroup v1"):
+        check_start(Setup(machine, config, "kubelet"))
+
+
 def test_policy_none_looks_at_nothing() -> None:
     """Options, scope and node count are not examined under policy none (step 1)."""
     config = KubeletConfig(topology_manager_policy_options={"nope": "x"})
