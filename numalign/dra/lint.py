@@ -128,7 +128,7 @@ def _common(claim: Claim, written: Constraint, classes: Mapping[str, DeviceClass
         driver_of_class(form.device_class, classes) for name, form in requests_of(claim) if covers(written, name)
     }
     known = [driver for one in drivers if (driver := DRIVERS.get(one or "")) is not None]
-    if len(known) < len(drivers) or not known:
+    if len(known) < len(drivers):
         return []
     counts: Counter[str | None] = Counter()
     for name, form in requests_of(claim):
