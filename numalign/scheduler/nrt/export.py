@@ -156,8 +156,8 @@ def _devices(session: Session, number: int, held: Sequence[Held] | None, like: L
 def _taken_there(device: Device, number: int, like: Like) -> int:
     """Count how often a device in use is taken off a NUMA node: NFD takes all of them off the last one (section 7)."""
     nodes = device.numa_nodes or ()
-    if like == "nfd" and len(nodes) > 1:
-        return len(nodes) if number == nodes[-1] else 0
+    if like == "nfd":
+        return len(nodes) if nodes[-1:] == (number,) else 0
     return int(number in nodes)
 
 
@@ -168,7 +168,7 @@ def _memory(session: Session, number: int, held: Sequence[Held] | None, like: Li
     sizes = {hugepages(size) for node in session.node.machine.numa_nodes for size in node.hugepages}
     for name in (MEMORY, *sorted(sizes, key=_page_bytes)):
         place = manager.places.get(name)
-        if place is None or not manager.offered[place] >> number & 1:
+        if place is None:
             continue
         total, allocatable = manager.total[place][number], manager.allocatable[place][number]
         if held is None:
@@ -202,10 +202,7 @@ def _costs(machine: Machine, like: Like) -> dict[int, dict[str, int]]:
     """Name the distances: by the real ids; both exporters number the columns 0, 1, 2, … (21)."""
     numbers = sorted(node.id for node in machine.numa_nodes)
     names = [f"node-{number if like == 'numalign' else place}" for place, number in enumerate(numbers)]
-    return {
-        node.id: dict(zip(names, node.distances or (), strict=False)) if node.distances else {}
-        for node in machine.numa_nodes
-    }
+    return {node.id: dict(zip(names, node.distances or (), strict=False)) for node in machine.numa_nodes}
 
 
 def _attributes(session: Session, options: ExportOptions) -> Attributes:

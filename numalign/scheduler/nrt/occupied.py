@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 from numalign.kubelet.demand import ContainerDemand, PodDemand, ResourcePairs
 from numalign.kubelet.device.state import DeviceState
 from numalign.kubelet.memory.state import Block, MemoryState, fill
 from numalign.kubelet.node import Node, NodeState, empty_state
-from numalign.model.cpuset import ids
+from numalign.model.cpuset import from_ids, ids, union
 from numalign.model.resources import CPU, is_memory
 
 UID: Final = "numalign/taken"
@@ -63,13 +64,8 @@ def _next_cpus(node: Node, state: NodeState, number: int, count: int) -> int:
     """Take the lowest CPUs of a NUMA node that may be handed out."""
     if not node.cpu.static:
         return 0
-    own = next((one.cpus for one in node.machine.numa_nodes if one.id == number), 0)
-    taken = 0
-    for place, cpu in enumerate(ids(own & node.cpu.allocatable & state.cpu.default)):
-        if place >= count:
-            break
-        taken |= 1 << cpu
-    return taken
+    own = union(one.cpus for one in node.machine.numa_nodes if one.id == number)
+    return from_ids(islice(ids(own & node.cpu.allocatable & state.cpu.default), count))
 
 
 def _memory(

@@ -12,7 +12,15 @@ from tests.scheduler.nrt.nodes import static
 
 GPU = "example.com/gpu"
 MACHINE = regular(
-    devices={GPU: (Device("a", (0,), healthy=False), Device("b", (0,)), Device("c", (0, 1)), Device("d", (1,)))}
+    devices={
+        GPU: (
+            Device("a", (0,), healthy=False),
+            Device("b", (0,)),
+            Device("c", (0, 1)),
+            Device("d", (1,)),
+            Device("e", None),
+        )
+    }
 )
 
 
@@ -53,6 +61,7 @@ def test_more_than_there_is_is_cut() -> None:
 def test_memory_is_a_block_of_its_node() -> None:
     started, empty, state = taken({1: {"memory": 3 * GI}})
     place = started.memory.places["memory"]
+    assert state.cpu == empty.cpu
     [block] = state.memory.blocks(f"{UID}-1", CONTAINER) or ()
 
     assert (block.mask, block.type, block.size) == (0b10, "memory", 3 * GI)
@@ -78,3 +87,8 @@ def test_nothing_is_taken_of_a_node_that_is_not_there() -> None:
 def test_no_cpu_is_taken_where_none_is_exclusive() -> None:
     started, _ = node.start(static(MACHINE, cpu_manager_policy="none", reserved_system_cpus=""))
     assert occupied(started, {0: {"cpu": 2}}).cpu.assignments == {}
+
+
+def test_no_memory_is_taken_where_no_manager_hands_it_out() -> None:
+    started, empty = node.start(static(MACHINE, memory_manager_policy="None", reserved_memory=()))
+    assert occupied(started, {0: {"memory": GI}}).memory == empty.memory
