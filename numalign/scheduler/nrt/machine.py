@@ -140,11 +140,16 @@ def _units(zone: Zone, name: str) -> Units:
     Raises:
         InputError: more CPUs or devices than any machine has.
     """
-    resource = zone.resources.get(name, ZoneResource())
-    allocatable = resource.allocatable if resource.allocatable is not None else resource.capacity or 0
-    capacity = max(resource.capacity or 0, allocatable)
-    available = resource.available if resource.available is not None else allocatable
-    amounts = Units(*(max(amount, 0) // NANO for amount in (capacity, allocatable, min(available, allocatable))))
+    capacity, allocatable, available = (
+        None if amount is None else max(amount, 0) // NANO for amount in zone.resources.get(name, ZoneResource())
+    )
+    if allocatable is None:
+        allocatable = capacity or 0
+    amounts = Units(
+        allocatable if capacity is None else max(capacity, allocatable),
+        allocatable,
+        allocatable if available is None else min(available, allocatable),
+    )
     if amounts.capacity > MAX_UNITS and not is_memory(name):
         raise InputError(f"expected at most {MAX_UNITS} of {name}, got {amounts.capacity}", f"zone {zone.name}")
     return amounts
@@ -160,8 +165,8 @@ def _left_out(resource: str, manager: str, amount: int | None) -> str:
 
 def _spread(counts: Mapping[int, Units], cpus: int | None) -> dict[int, Units]:
     """Spread CPUs evenly over the zones, the first ones get one more; one each where nobody knows how many."""
-    total = min(max(cpus or 0, len(counts)), MAX_UNITS)
-    share, rest = divmod(total, max(len(counts), 1))
+    total = min(max(cpus or len(counts), len(counts)), MAX_UNITS)
+    share, rest = divmod(total, len(counts))
     sizes = [share + (place < rest) for place in range(len(counts))]
     return {number: Units(size, size, size) for number, size in zip(counts, sizes, strict=True)}
 

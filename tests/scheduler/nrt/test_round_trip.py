@@ -151,3 +151,27 @@ def test_what_the_object_does_not_say_is_named() -> None:
     bare = nrt._replace(attributes=())
     assert machine_of(nrt).notes == machine_of(bare).notes[:1]
     assert "numalign assumes a static CPU Manager: zones list cpu" in machine_of(bare).notes[1]
+
+
+UNITS = [
+    ("all is said", ZoneResource(9 * NANO, 8 * NANO, 5 * NANO), (9, 8, 3)),
+    ("of the capacity all may be had", ZoneResource(9 * NANO), (9, 9, 0)),
+    ("what may be had is there", ZoneResource(None, 8 * NANO, 5 * NANO), (8, 8, 3)),
+    ("whatever is said of the capacity", ZoneResource(7 * NANO, 8 * NANO, 5 * NANO), (8, 8, 3)),
+    ("all of it is free", ZoneResource(9 * NANO, 8 * NANO), (9, 8, 0)),
+    ("and no more", ZoneResource(9 * NANO, 8 * NANO, 10 * NANO), (9, 8, 0)),
+    ("less than nothing is nothing", ZoneResource(9 * NANO, 8 * NANO, -NANO), (9, 8, 8)),
+    ("parts are left out", ZoneResource(10 * NANO - 1, 9 * NANO - 1, 6 * NANO - 1), (9, 8, 3)),
+    ("nothing but what is free is said", ZoneResource(None, None, 5 * NANO), (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("said", "counts"), [row[1:] for row in UNITS], ids=[row[0] for row in UNITS])
+def test_what_an_object_says_of_devices_and_memory(said: ZoneResource, counts: tuple[int, int, int]) -> None:
+    """Rule 24: what is missing is taken from its neighbour. Devices that may not be had are not there."""
+    resources = {"cpu": ZoneResource(4 * NANO, 4 * NANO, 4 * NANO), "gpu": said, "memory": said}
+    found = machine_of(NodeResourceTopology("n", (Zone("node-0", resources=resources),)))
+    capacity, allocatable, used = counts
+    assert found.machine.memory == capacity + (capacity == allocatable), "of which one byte is added to be reserved"
+    assert len(found.machine.devices["gpu"]) == allocatable
+    assert found.used == {0: {name: used for name in ("gpu", "memory") if used}}
