@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
-from numalign.scheduler.simulate.ledger import OverTime, Utilisation
+from numalign.scheduler.simulate.ledger import OverTime, PeakRate, Utilisation
 from numalign.scheduler.simulate.machines import machines_of
 from numalign.scheduler.simulate.report import Share
+from numalign.scheduler.simulate.settings import SECOND
 from tests.scheduler.simulate.test_worked_examples import fleet
 
 SHARES = [
@@ -37,3 +38,20 @@ def test_of_what_there_is_none_no_share_is_held() -> None:
     held.pod({"cpu": 0, "memory": 1}, 1, 0)
     assert held.now("cpu") == held.now("nothing") == 0.0
     assert held.now("memory") > 0.0
+
+
+RATES = [
+    ("no event", [], 0),
+    ("one", [5], 1),
+    ("all within a minute", [0, 30, 59], 3),
+    ("after a minute one is over", [0, 30, 60], 2),
+    ("the most is kept", [0, 1, 2, 100, 101], 3),
+]
+
+
+@pytest.mark.parametrize(("times", "most"), [row[1:] for row in RATES], ids=[row[0] for row in RATES])
+def test_the_most_events_of_any_minute(times: list[int], most: int) -> None:
+    rate = PeakRate()
+    for time in times:
+        rate.add(time * SECOND)
+    assert rate.most == most

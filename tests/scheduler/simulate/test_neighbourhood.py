@@ -8,9 +8,10 @@ import pytest
 
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
+from numalign.model.quantity import parse
 from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
 from numalign.scheduler.simulate.engine import simulate
-from numalign.scheduler.simulate.report import Report
+from numalign.scheduler.simulate.report import Report, Verdicts
 from numalign.scheduler.simulate.settings import SECOND, Simulation, Workload
 from tests.scheduler.simulate.test_worked_examples import fleet
 
@@ -99,3 +100,14 @@ def test_a_pod_with_scheduling_gates_waits_for_good() -> None:
 
     assert machines(report) == []
     assert machines(report, "free") == ["a"]
+
+
+def test_an_audit_looks_at_no_machine_that_others_keep_a_pod_from_or_that_is_too_small() -> None:
+    """The second pod finds its port taken on one of three machines; the third pod is too large for all."""
+    scheduler = SchedulerConfig(kind="unaware")
+    settings = Simulation(fleet("abc", scheduler, ExporterConfig(), Timing(horizon_s=60)), audit=3)
+    large = pod()._replace(containers=(pod().containers[0]._replace(requests={"cpu": parse("99")}),))
+
+    report = simulate(settings, [replicas(pod(ports=PORT), 2), Workload(SECOND, "large", large)])
+
+    assert report.audited == Verdicts(pass_admit=5)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from numalign.kubelet import admission
+from numalign.kubelet.admission import Session
 from numalign.model.machine import Device
-from numalign.scheduler.simulate.truth import held
+from numalign.scheduler.nrt.copy import copied
+from numalign.scheduler.nrt.export import export
+from numalign.scheduler.simulate.truth import free, held
 from tests.conformance.sched import pod
-from tests.kubelet.regular import regular
-from tests.scheduler.nrt.nodes import static
+from tests.kubelet.regular import GI, regular
+from tests.scheduler.nrt.nodes import guaranteed, static, with_pods
 
 GPU = "example.com/gpu"
 
@@ -29,3 +32,44 @@ def test_devices_of_several_nodes(first: tuple[int, ...], second: tuple[int, ...
     session = admission.open_session(static(machine, topology_manager_policy="none"), fit_check=False)
     asked = pod({"containers": [{"name": "c", "limits": {GPU: "2"}, "requests": {GPU: "2"}}]}, "p")
     assert [one.nodes for one in held(admission.admit(session, asked))] == [nodes]
+
+
+MACHINE = regular(
+    hugepages={"2Mi": GI}, devices={GPU: (Device("a", (0,)), Device("b", (0, 1)), Device("c", (1,), healthy=False))}
+)
+OFF = {"cpu_manager_policy": "none", "memory_manager_policy": "None", "reserved_memory": ()}
+SMALL = guaranteed("p", {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "2Mi"})
+WIDE = guaranteed("q", {"cpu": "9", "memory": "40Gi", GPU: "1"})
+NODES = [
+    ("nothing is held", with_pods(static(MACHINE), [])),
+    ("a pod on one node", with_pods(static(MACHINE), [SMALL])),
+    ("and one on both", with_pods(static(MACHINE), [SMALL, WIDE])),
+    ("no manager, no device", with_pods(static(regular(), **OFF), [])),
+    ("only devices", with_pods(static(MACHINE, **OFF), [WIDE])),
+]
+
+
+@pytest.mark.parametrize("session", [row[1] for row in NODES], ids=[row[0] for row in NODES])
+def test_what_is_free_is_what_the_object_of_the_node_says(session: Session) -> None:
+    said = copied(export(session, "n"))
+    assert free(said.layout, session) == said.free
+
+
+@pytest.mark.parametrize(
+    ("policy", "spec", "found"),
+    [
+        pytest.param("best-effort", {"cpu": "2", "memory": "1Gi"}, [(0b01, True)], id="on one node"),
+        pytest.param("best-effort", {"cpu": "9", "memory": "1Gi"}, [(0b11, False)], id="on both"),
+        pytest.param("best-effort", {"cpu": "1500m", "memory": "1Gi"}, [(0b01, True)], id="memory alone"),
+        pytest.param("none", {"cpu": "2", "memory": "1Gi"}, [(0b01, None)], id="no policy merges hints"),
+        pytest.param("best-effort", {"memory": "1Gi"}, [], id="nothing of its own"),
+    ],
+)
+def test_what_a_container_holds_of_its_own(
+    policy: str, spec: dict[str, str], found: list[tuple[int, bool | None]]
+) -> None:
+    session = admission.open_session(static(regular(), topology_manager_policy=policy), fit_check=False)
+    asked = pod({"containers": [{"name": "c", "limits": spec, "requests": spec}]}, "p")
+    outcome = admission.admit(session, asked)
+    assert outcome.admit
+    assert [(one.nodes, one.preferred) for one in held(outcome)] == found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Workload, WorkloadKind
+from numalign.scheduler.config import ExporterConfig, SchedulerConfig, Timing
+from numalign.scheduler.simulate.engine import simulate
+from numalign.scheduler.simulate.settings import SECOND, ReplicaSetBackoff, Simulation, Workload, WorkloadKind
 from numalign.scheduler.simulate.shapes import Shapes
 from numalign.scheduler.simulate.workloads import WorkloadRun
-from tests.scheduler.simulate.test_worked_examples import pod
+from tests.scheduler.simulate.test_worked_examples import fleet, pod
 
 
 def arrived(kind: WorkloadKind, replicas: int = 1, machine: str | None = None) -> WorkloadRun:
@@ -50,3 +52,23 @@ def test_the_slot_of_a_failed_pod_is_vacant_again_where_it_is_replaced() -> None
         run = arrived(kind)
         run.after_rejection(run.slots[0], 0, 0, "none")
         assert len(run.vacant) == vacant
+
+
+@pytest.mark.parametrize(("refused", "runaways"), [(1, 0), (2, 1)])
+def test_a_replica_that_ran_begins_to_count_its_refusals_anew(refused: int, runaways: int) -> None:
+    """One of 6 CPUs runs until the kubelet evicts it; others then leave 3 CPUs on each NUMA node."""
+    timing = Timing(max_failed_pods=refused)
+    settings = Simulation(fleet("a", SchedulerConfig(kind="unaware"), ExporterConfig(), timing), runaway_threshold=1)
+    critical = pod("12500m")._replace(spec={"priority": 2_000_001_000})
+
+    report = simulate(
+        settings,
+        [
+            Workload(0, "mine", pod("6"), "replicaset"),
+            Workload(5 * SECOND, "critical", critical, duration=5 * SECOND, machine="a"),
+            *(Workload(10 * SECOND, name, pod("5"), machine="a") for name in ("one", "other")),
+        ],
+    )
+
+    assert report.rejected == {"TopologyAffinityError": refused}
+    assert report.runaway_replicas == runaways
