@@ -170,7 +170,7 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask) -> TopologyHint 
         return TopologyHint(mask, not worse)
     nodes = hints.nodes
     sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
-    for width in range(max(hints.width, required.bit_count()), nodes.bit_count() + 1):
+    for width in range(hints.width, nodes.bit_count() + 1):
         masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
         if masks:
             return TopologyHint(min(masks), width == hints.width)
