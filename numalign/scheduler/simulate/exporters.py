@@ -26,7 +26,6 @@ class Exporters:
     ) -> None:
         """Know the machines, and where to put what comes later; `placement`: where containers are is published, too."""
         self._agenda = agenda
-        self._machines = machines
         self._pods = pods
         self._seed = seed
         self._placement = placement
