@@ -106,7 +106,6 @@ class Extender:
             judge: whose verdict is given.
             unknown: makes a node of a Node object, the same value for nodes alike; None: it cannot be judged.
         """
-        self._judge = judge
         self._unknown = unknown
         self._others: dict[int, tuple[ClusterNode, _Look]] = {}
         """Looks of nodes that were made of objects, by the id of the node."""
