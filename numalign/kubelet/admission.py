@@ -134,12 +134,12 @@ def admit(session: Session, pod: Pod) -> Outcome:
     if session.view is None:
         then = session._replace(state=after, pods=session.pods.plus(pod))
         return found(fit=None, then=then, notices=(*_oddities(session, after, demand, pod), *unsure))
+    given_out = after.device.allocated if demand.uid in after.device.holdings else {}
     fitted = fit.check_node_fit(
         pod,
         session.pods,
         session.view,
-        allocated={name: members.bit_count() for name, members in after.device.allocated.items() if members},
-        holds_devices=demand.uid in after.device.holdings,
+        allocated={name: members.bit_count() for name, members in given_out.items() if members},
     )
     notices = [*_oddities(session, after, demand, pod), *unsure] if fitted.admit else list(unsure)
     notices += [Notice("fit", note, pod.name) for note in fitted.notes]

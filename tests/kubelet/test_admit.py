@@ -345,7 +345,7 @@ class TestReasons:
         assert (after.states, after.hints, after.leftovers) == (empty.states, {}, ("p",))
 
     def test_hints_are_merged_over_nodes_up_to_63(self) -> None:
-        far = machine()._replace(numa_nodes=tuple(NUMANode(n, 0b1111 << place, GIB) for place, n in ((0, 63), (4, 64))))
+        far = machine()._replace(numa_nodes=tuple(NUMANode(n, 0b11 << n % 8, GIB) for n in (-1, 63, 64)))
         started, _ = node.start(Setup(far, KubeletConfig(), "ideal"))
 
         assert started.topology.numa.nodes == (63,)
@@ -482,4 +482,5 @@ def test_pods_come_one_after_another_and_their_containers_may_start_between(star
     specs = [{"initContainers": [init], "containers": [app]}, wide]
     pods = [read_pod({"metadata": {"name": str(n), "uid": str(n)}, "spec": spec}) for n, spec in enumerate(specs)]
 
-    assert [one.admit for one in admit_in_order(session, pods, started=started)] == [True, started]
+    more = {"started": True} if started else {}
+    assert [one.admit for one in admit_in_order(session, pods, **more)] == [True, started]

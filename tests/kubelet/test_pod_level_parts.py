@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+from numalign.kubelet.admission import loses_pinning, open_session
+from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import read_demand
 from numalign.kubelet.fit.predicates import as_static
 from numalign.kubelet.pod_level import as_a_whole, complete, complete_in_1_33, complete_in_1_34
+from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod, PodLevel
 from numalign.model.quantity import parse
-from tests.kubelet.test_pod_level import SMALL, pod
+from tests.kubelet.test_pod_level import NODE, SMALL, pod
 
 HUGE = "hugepages-2Mi"
 
@@ -73,3 +77,23 @@ def test_managers_serve_what_is_above_zero(
     made = pod(None)._replace(level=PodLevel({name: parse(text) for name, text in own.items()}, {}))
     asked = as_a_whole(made, read_demand(made))
     assert (asked.cpus, asked.memory) == (cpus, memory)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "pins"), [("static", "None", True), ("none", "Static", True), ("none", "None", False)]
+)
+def test_pinning_is_lost_where_a_manager_would_pin(cpu: str, memory: str, pins: bool) -> None:
+    """docs/rules/kubelet-versions.md 6.3: of Guaranteed pods with resources of their own."""
+    kept = MemoryReservation(0, {"memory": "1Gi"}) if memory == "Static" else None
+    config = KubeletConfig(
+        cpu_manager_policy=cpu,
+        memory_manager_policy=memory,
+        kube_reserved={"memory": "1Gi"},
+        reserved_memory=(kept,) if kept else (),
+        eviction_hard={},
+    )
+    node = open_session(Setup(NODE, config, "ideal", kubelet((1, 36)))).node
+    burstable = pod(SMALL)._replace(level=PodLevel({"cpu": parse("1")}, {}))
+    for asked, lost in ((pod(SMALL), pins), (pod(None), False), (burstable, False)):
+        seen, demand = node.read_pod(asked)
+        assert loses_pinning(node, seen, demand) is lost

@@ -164,20 +164,3 @@ def test_pods_come_in_order_until_the_kubelet_does_not_survive_one() -> None:
     assert [one.name for one in found[-1].then.pods] == ["a", "c"]
     assert [one.name for one in end(found[-1].then, "a").pods] == ["c"]
     assert list(end(found[-1].then, "a").state.pods) == ["c"]
-
-
-@pytest.mark.parametrize(("more", "held"), [({}, ["i", "c"]), ({"started": True}, ["c"])], ids=["as said", "started"])
-def test_containers_start_before_the_next_pod_comes_where_that_is_said(more: dict[str, bool], held: list[str]) -> None:
-    """Then an init container has ended and given its memory back."""
-    machine = Machine("m", (NUMANode(0, 0b1111, 8 * GIB),))
-    config = KubeletConfig(
-        memory_manager_policy="Static",
-        kube_reserved={"memory": "1Gi"},
-        eviction_hard={},
-        reserved_memory=(MemoryReservation(0, {"memory": "1Gi"}),),
-    )
-    limits = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
-    spec = {"initContainers": [{"name": "i", **limits}], "containers": [{"name": "c", **limits}]}
-    first = read_pod({"metadata": {"name": "a", "uid": "a"}, "spec": spec})
-    _, second = admit_in_order(open_session(Setup(machine, config, "ideal")), [first, asking("b", "1")], **more)
-    assert list(second.before.state.memory.entries["a"]) == held

@@ -85,7 +85,6 @@ def check_node_fit(
     node: NodeView,
     *,
     allocated: Mapping[str, int] = NOTHING,
-    holds_devices: bool = False,
 ) -> FitResult:
     """Decide whether a pod fits beside others.
 
@@ -93,16 +92,15 @@ def check_node_fit(
         pod: the pod, after the managers let it in.
         others: every other active pod, whatever its QoS class.
         node: the node.
-        allocated: device plugin resource -> number of devices given out, to this pod, to others and to dead pods.
-        holds_devices: whether this pod was given any device.
+        allocated: device plugin resource -> number of devices given out, to this pod, to others and to dead pods; none
+            where this pod was given no device (3.2).
     """
     system = predicates.wrong_system(pod)
     if system:
         return FitResult(False, *system, failures=(system,))
     have = _have(node)
-    if holds_devices:  # 3.2
-        for resource, number in allocated.items():
-            have[resource] = max(have.get(resource, number), number)
+    for resource, number in allocated.items():
+        have[resource] = max(have.get(resource, number), number)
     requested, notes = _requested(pod, have, node)
     shortages = _shortages(requested, others, have)
     refusals = _refusals(pod, others, node, notes)
@@ -139,8 +137,7 @@ def forecast(pod: Pod, others: ActivePods, node: NodeView, devices: Mapping[str,
     short, sure, notes = ahead
     if short:
         return False if sure else None
-    unlisted = devices.keys() - node.allocatable.keys()
-    if unlisted and not unlisted.isdisjoint(of_node(pod)):
+    if not (devices.keys() - node.allocatable.keys()).isdisjoint(of_node(pod)):
         return None
     return predicates.wrong_system(pod) is None and not _refusals(pod, others, node, notes)
 
@@ -161,7 +158,7 @@ def forecaster(
     def left(most: Mapping[str, int]) -> dict[str, int]:
         return {name: max(most.get(name, 0) - others.used.get(name, 0), 0) * unit_of(name) for name in names}
 
-    free, freed = left(have), left({name: max(number, devices.get(name, 0)) for name, number in have.items()})
+    free, freed = left(have), left({name: max(number, devices.get(name, number)) for name, number in have.items()})
     unlisted = devices.keys() - have.keys()
 
     def told(asked: Pod) -> bool | None:

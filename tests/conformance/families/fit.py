@@ -35,7 +35,8 @@ def decide(case: dict[str, Any]) -> dict[str, Any]:
         node.get("labels", {}),
         tuple(Taint(one["key"], one.get("value", ""), one["effect"]) for one in node.get("taints", ())),
     )
-    result = check_node_fit(pod, pods, view, allocated=allocated, holds_devices=any(held.get(pod.name, {}).values()))
+    holds_devices = any(held.get(pod.name, {}).values())
+    result = check_node_fit(pod, pods, view, allocated=allocated if holds_devices else {})
     answer: dict[str, Any] = {"admit": result.admit}
     if not result.admit:
         answer |= {"reason": result.reason, "message": result.message}

@@ -175,7 +175,7 @@ def test_devices_lost_after_they_were_given_out() -> None:
     two = node(**{GPU: "2", "cpu": "16"})
     x = [pod("x", {GPU: "3"})]
     assert checked(pod(requests={"cpu": "1"}), x, two).admit
-    assert checked(pod(requests={GPU: "1"}), x, two, allocated={GPU: 4}, holds_devices=True).admit
+    assert checked(pod(requests={GPU: "1"}), x, two, allocated={GPU: 4}).admit
     assert told(checked(pod(requests={GPU: "1"}), x, two)) == short(GPU, 1, 3, 2)
 
 
@@ -371,6 +371,7 @@ def _case(dice: Dice) -> tuple[Pod, ActivePods, NodeView, dict[str, int], dict[s
 
     spec = {"priority": 2_000_000_000} if dice.below(6) == 5 else {}
     spec |= {"nodeSelector": {"zone": "a"}} if dice.below(6) == 5 else {}
+    spec |= {"overhead": {"cpu": "1"}} if dice.below(4) == 3 else {}
     wanted = pod(requests=amounts(dice), **spec)
     others = ActivePods([pod(f"x{number}", amounts(dice)) for number in range(dice.below(4))])
     of_node = node(**{name: str(dice.below(12)) for name in names if dice.below(4)}, pods=str(dice.between(1, 4)))
@@ -386,18 +387,39 @@ def test_a_forecast_is_never_wrong(
     """Whatever devices are given out the check decides as forecast; a refusal holds beside more pods, too."""
     one, others, of_node, most, given_out, holds = case
     expected = forecast(one, others, of_node, most)
-    decided = check_node_fit(one, others, of_node, allocated=given_out, holds_devices=holds).admit
+    allocated = given_out if holds else {}
+    decided = check_node_fit(one, others, of_node, allocated=allocated).admit
 
     assert expected in (None, decided)
     if expected is False:
         more = others.plus(pod("more", {"cpu": "1", GPU: "1"}))
-        assert not check_node_fit(one, more, of_node, allocated=given_out, holds_devices=holds).admit
+        assert not check_node_fit(one, more, of_node, allocated=allocated).admit
     ahead = forecaster(one, others, of_node, most)
     [only] = one.containers
     for share in range(5):
         asked = {name: quantity.parse(str(share)) for place, name in enumerate(only.requests) if share or place}
         other = one._replace(containers=(only._replace(requests=asked),))
         assert ahead(other) == forecast(other, others, of_node, most)
+
+
+# A pod, the most devices that can be given out, and what is certain.
+CERTAIN: list[tuple[str, Pod, dict[str, int], bool | None]] = [
+    ("what is there", pod(requests={"cpu": "1"}), {GPU: 4}, True),
+    ("more than there is", pod(requests={"cpu": "16"}), {}, False),
+    ("a device that the node tells of", pod(requests={GPU: "3"}), {GPU: 3}, True),
+    ("one more, which can be given out", pod(requests={GPU: "4"}), {GPU: 4}, None),
+    ("more than can be given out", pod(requests={GPU: "5"}), {GPU: 4}, False),
+    ("a device that the node does not tell of", pod(requests={"v/d": "1"}), {"v/d": 4}, None),
+    ("no device of these", pod(requests={"cpu": "1"}), {"v/d": 4}, True),
+    ("another system", pod(os={"name": "windows"}), {}, False),
+    ("another node", pod(nodeName="other"), {}, False),
+    ("whatever there is, as it evicts others", pod(requests={"cpu": "16"}, priority=2_000_000_000), {}, None),
+]
+
+
+@pytest.mark.parametrize(("one", "most", "expected"), [row[1:] for row in CERTAIN], ids=[row[0] for row in CERTAIN])
+def test_what_is_certain_of_a_pod_that_asks_for(one: Pod, most: dict[str, int], expected: bool | None) -> None:
+    assert forecast(one, ActivePods(()), A, most) is expected
 
 
 LACKING = [

@@ -219,6 +219,11 @@ def test_the_gate_of_the_whole_topology_manager_turned_off(minor: int, policy: s
         check_start(Setup(TWO, off, "ideal", kubelet((1, minor))))
 
 
+def test_the_alpha_of_the_topology_manager_is_taken_as_on() -> None:
+    """What 1.16 did with a policy and without its gate is not known."""
+    check_start(Setup(TWO, KubeletConfig("restricted", eviction_hard={}), "ideal", kubelet((1, 16))))
+
+
 @pytest.mark.parametrize(("last", "starts"), [(-1, False), (63, True), (64, False)])
 def test_a_mask_holds_64_nodes(last: int, starts: bool) -> None:
     machine = Machine("far", (NUMANode(0, 1), NUMANode(last, 2)))

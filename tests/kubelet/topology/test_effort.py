@@ -93,6 +93,11 @@ def test_of_1_36_without_memory_nine_combinations_are_left() -> None:
     assert (steps.combinations, steps.resources) == (9, ("cpu", "nvidia.com/gpu"))
 
 
+def test_of_a_pod_without_devices_all_is_known() -> None:
+    plain = pod_of("plain", app={"cpu": "8", "memory": "16Gi"})
+    assert [one.code for one in met(35, "restricted", plain, memory="Static").notices] == ["kubelet-hang"]
+
+
 def test_from_a_second_on_a_warning_says_how_long_other_pods_wait() -> None:
     """Eight nodes: 255 hints for 8 CPUs and for 16Gi each, 240 for one of eight GPUs on four nodes."""
     found = met(35, "restricted", memory="Static", on="dgx-a100")
