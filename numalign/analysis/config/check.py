@@ -117,12 +117,10 @@ def _findings(config: KubeletConfig, machine: Machine, reserved: int | None) -> 
             "fix: write an amount, such as 100Mi",
         )
     if reserved:
-        explicit = bool(config.reserved_system_cpus)
         owners = (("kubeReserved", config.kube_reserved), ("systemReserved", config.system_reserved))
         computed = [field for field, amounts in owners if "cpu" in amounts]
-        yield from _reserved_findings(
-            reserved, machine, computed[0] if computed and not explicit else "reservedSystemCPUs"
-        )
+        field = "reservedSystemCPUs" if config.reserved_system_cpus else computed[0]
+        yield from _reserved_findings(reserved, machine, field)
 
 
 def _idle_settings(config: KubeletConfig) -> Iterator[ConfigFinding]:

@@ -303,6 +303,11 @@ FINDINGS: dict[str, tuple[dict[str, Any], Machine, list[str]]] = {
         TWO,
         ["cpu-reservation-replaced"],
     ),
+    "two reservations of CPUs, one for the system": (
+        {"cpu_manager_policy": "static", "reserved_system_cpus": "0,8", "system_reserved": {"cpu": "1"}},
+        TWO,
+        ["cpu-reservation-replaced"],
+    ),
     "a threshold that follows the memory": (
         STATIC
         | {
@@ -342,6 +347,8 @@ def test_finding(fields: dict[str, Any], machine: Machine, codes: list[str]) -> 
     assert {finding.field for finding in found.findings} <= {*FIELD_NAMES.values()}
 
 
+KEPT = {**STATIC, "reserved_memory": (MemoryReservation(0, {"memory": "100Mi"}),)}
+"""Memory that is pinned; the eviction threshold is kept back."""
 MACHINES = {
     **{name: name for name in bundled.names()},
     "one CPU": "sockets=1,coresPerNumaNode=1",
@@ -396,6 +403,15 @@ def test_calculated_section_is_accepted(nodes: int, memory: int, kube: int, syst
         assert found.total_wanted > nodes * memory
     else:
         check_start(Setup(machine, config._replace(reserved_memory=found.accepted), "kubelet"))
+
+
+@pytest.mark.parametrize(
+    ("memory", "aligned"), [({}, "only devices"), (KEPT, "only devices and memory")], ids=["nothing", "memory"]
+)
+def test_what_a_policy_aligns_without_cpus_is_named(memory: dict[str, Any], aligned: str) -> None:
+    config = KubeletConfig(topology_manager_policy="restricted", **memory)
+    (finding,) = report(Setup(TWO, config, "kubelet")).findings
+    assert finding.message.endswith(f"restricted aligns {aligned}")
 
 
 @pytest.mark.parametrize("field", ["kube_reserved", "system_reserved"])

@@ -45,6 +45,7 @@ BOTH, POLICY = cut(CPU, MEMORY), cut(flags=["policy"])
 OF_CPUS = refused("cpu")
 NEXT: list[tuple[str, Refusal, Sequence[Refusal], Sequence[WayOut], list[ThenNext]]] = [
     ("a second resource", OF_CPUS, (), [BOTH], then(MEMORY)),
+    ("what is in the way, too, and not cut", refused("cpu", "v.com/gpu"), (), [BOTH], then(MEMORY)),
     ("one cut alone does", OF_CPUS, (), [BOTH, cut(CPU)], []),
     ("one cut under another setting", OF_CPUS, (), [BOTH, cut(CPU, flags=["policy"])], then(MEMORY)),
     ("another setting alone", OF_CPUS, (), [POLICY, BOTH], then(MEMORY)),

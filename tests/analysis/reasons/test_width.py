@@ -196,6 +196,7 @@ OWN = Own("cpu", "init", "init", 1, 0b100)
 CPUS, NOT_THERE = verdicts("cpu", "no", "no"), verdicts("v.com/gpu", "enough", "no")
 TIED: list[tuple[str, list[Row], tuple[Own, ...], int | None]] = [
     ("to the node of an init container", [CPUS, NOT_THERE], (OWN,), 2),
+    ("which has enough CPUs", [verdicts("cpu", "no", "enough"), NOT_THERE], (OWN,), 2),
     ("which has enough of the rest", [CPUS, verdicts("v.com/gpu", "no", "enough")], (OWN,), None),
     ("of which it does not matter where it is", [CPUS, verdicts("v.com/gpu", "no", "any")], (OWN,), None),
     ("of a third there is enough", [CPUS, NOT_THERE, verdicts("v.com/nic", "no", "enough")], (OWN,), None),
