@@ -140,7 +140,7 @@ class Extender:
         return FilterAnswer(
             tuple([name for name, one in answers if one.passed]),
             {name: one.text for name, one in answers if not one.passed and not one.for_ever},
-            {name: one.text for name, one in answers if not one.passed and one.for_ever},
+            {name: one.text for name, one in answers if one.for_ever},
             sum([one.judged for _, one in answers]),
             unaligned=sum([one.unaligned for _, one in answers]),
             unknown=sum([one is UNKNOWN for _, one in answers]),
@@ -186,8 +186,9 @@ class Extender:
         return self._others[id(node)][1]
 
     def _score(self, look: _Look, request: PodRequest) -> Answer:
-        points = PLUGIN.score(self._config, look.seen, request) if PLUGIN.score is not None else 0
-        return Answer(True, score=int(points // MAX_EXTENDER_SCORE))
+        assert PLUGIN.score is not None  # noqa: S101 (it is the one that scores NUMA nodes)
+        points = PLUGIN.score(self._config, look.seen, request)
+        return PASSES._replace(score=int(points // MAX_EXTENDER_SCORE))
 
     def _say(self, look: _Look, pod: Pod, request: PodRequest, unseen: bool) -> Answer:
         if look.session is not None:
@@ -205,7 +206,7 @@ class Extender:
             return ALIGNS
         most = look.largest.get(verdict.resource)
         too_small = most is not None and most < verdict.requested
-        unlisted = bool(verdict.resource) and verdict.best is None
+        unlisted = verdict.best is None
         text = _text(verdict, most if too_small else None)
         return Answer(False, text, too_small or unlisted, judged=True, unaligned=True)
 

@@ -8,12 +8,13 @@ from functools import partial
 import pytest
 
 from numalign.scheduler import cache
-from numalign.scheduler.config import CacheConfig, ForeignPods
+from numalign.scheduler.config import CacheConfig, ForeignPods, SchedulerConfig
 from numalign.scheduler.fingerprint import fingerprint
 from numalign.scheduler.nrt.copy import Copy, copy_of
 from numalign.scheduler.nrt.value import FINGERPRINT, FINGERPRINT_METHOD, NodeResourceTopology
 from numalign.scheduler.record import Belief, PodEntry, entry_of
 from numalign.scheduler.request import PodRequest
+from numalign.scheduler.schedulers import SCHEDULERS
 from tests.conformance.sched import amounts, described, zones_available
 from tests.conformance.sched import pod as read
 from tests.scheduler.make import asking, cpus, object_of, pod, zone
@@ -144,3 +145,49 @@ def test_a_machine_that_had_no_object_is_not_tracked() -> None:
 
 def test_a_machine_without_an_object_passes() -> None:
     assert cache.read_cache(OVER, cache.accept(None)) == (None, True)
+
+
+CONFIG = SchedulerConfig("nrt", cache=OVER)
+TOTAL = amounts({"cpu": "60", "memory": "120Gi"})
+DISTRUSTED = cache.foreign(OVER, cache.accept(copied(FULL)), BIG)
+SCORED = [
+    ("an object that is trusted", cache.accept(copied(FULL)), BIG, True),
+    ("one that is not", DISTRUSTED, BIG, False),
+    ("no object", Belief(), BIG, False),
+]
+
+
+@pytest.mark.parametrize(("belief", "asked", "scored"), [row[1:] for row in SCORED], ids=[row[0] for row in SCORED])
+def test_a_node_scores_by_an_object_that_is_trusted_and_by_no_other(
+    belief: Belief, asked: PodRequest, scored: bool
+) -> None:
+    """C-1, C-2; of a pod that is not Guaranteed every node scores the most."""
+    plugin = SCHEDULERS["nrt"]
+    assert plugin.score is not None
+    points = plugin.score(CONFIG, plugin.see(CONFIG, belief), asked)
+    assert points > 0 if scored else points == 0
+    assert plugin.score(CONFIG, plugin.see(CONFIG, belief), pod({"cpu": "1"})) == 100
+
+
+GONE = [
+    ("it fits", cache.accept(copied(FULL)), CONFIG, 20, True),
+    ("it does not", cache.accept(copied(FULL)), CONFIG, 40, False),
+    ("the object is not trusted", DISTRUSTED, CONFIG, 20, False),
+    (
+        "it takes part, but not at PreFilter",
+        cache.accept(copied(FULL)),
+        CONFIG._replace(preemption_mode="Enabled"),
+        20,
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("belief", "config", "count", "fits"), [row[1:] for row in GONE], ids=[row[0] for row in GONE])
+def test_whether_a_pod_would_fit_without_others(
+    belief: Belief, config: SchedulerConfig, count: int, fits: bool
+) -> None:
+    """P-1 to P-3."""
+    plugin = SCHEDULERS["nrt"]
+    assert plugin.fits_without is not None
+    assert plugin.fits_without(config, belief, TOTAL, cpus(count), [PODS[0]]) is fits
