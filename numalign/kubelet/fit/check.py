@@ -235,7 +235,7 @@ def _requested(pod: Pod, have: Mapping[str, int], node: NodeView) -> tuple[dict[
     notes = [
         f"{resource}: not judged, the machine does not say how much there is"
         for resource in list(nano)
-        if resource in node.unjudged and nano.pop(resource) > 0
+        if resource in node.unjudged and nano.pop(resource)
     ]
     counted = in_order(name for name in nano if name in NATIVE or is_countable(name))
     return {resource: whole(resource, nano[resource]) for resource in counted}, notes

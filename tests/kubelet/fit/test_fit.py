@@ -117,6 +117,11 @@ EXAMPLES: dict[str, tuple[Pod, list[Pod], str]] = {
         "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS",
     ),
     "the kubelet's own system stands for the label": (pod(nodeSelector={"kubernetes.io/os": "linux"}), [], "admitted"),
+    "of two that do not hang on amounts the first is told": (
+        pod(nodeSelector={"zone": "b"}, nodeName="other"),
+        [],
+        "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    ),
     "another node's name": (
         pod(nodeName="other"),
         [],

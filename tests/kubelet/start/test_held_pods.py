@@ -120,6 +120,14 @@ def test_a_container_from_before_the_init_containers_is_a_sidecar(
     assert {one.name: one.kind for one in found.containers} == kinds
 
 
+def test_such_a_sidecar_comes_before_all_init_containers() -> None:
+    state = with_cpus(z="0", b="1", i="1-2", j="1-2")
+    found = held_pod(state, "u", "p", "", dict.fromkeys("zb", GRANTED))
+    assert [(one.name, one.kind) for one in found.containers] == [
+        ("z", "sidecar"), ("b", "init"), ("i", "init"), ("j", "init"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("uid", "static"), [("0123456789abcdef" * 2, True), ("0123456789abcdef" * 2 + "0", False),
                                              ("01234567-89ab-cdef-0123-456789abcdef", False)])  # fmt: skip
 def test_a_pod_of_a_file_is_known_by_its_uid(uid: str, static: bool) -> None:
