@@ -65,9 +65,9 @@ def restart(
     """
     up = come_up(setup, node, state, fit_check=fit_check)
     come = tuple(readmit(up, pods, registered=registered, running=running))
-    now = come[-1].then if come else up
-    stale = now.state if not come else _uncollected(come[-1])
-    ready = up._replace(state=twin.collect(up.node, stale._replace(leftovers=tuple(holders(stale)))), pods=now.pods)
+    stale = _uncollected(come[-1]) if come else up.state
+    there = come[-1].then.pods if come else up.pods
+    ready = up._replace(state=twin.collect(up.node, stale._replace(leftovers=tuple(holders(stale)))), pods=there)
     return Restarted(ready, come, stale)
 
 
@@ -108,7 +108,7 @@ def written(node: Node, state: NodeState) -> StateFiles:
     return StateFiles(
         cpu_file.write(cpu_file.sealed(_cpu_checkpoint(node, state))),
         memory_file.write(memory_file.sealed(_memory_checkpoint(node, state))),
-        device_file.write(device_file.sealed(device_file.DeviceCheckpoint(entries, known, 0))),
+        device_file.write(device_file.sealed(device_file.DeviceCheckpoint(entries, known))),
     )
 
 

@@ -102,6 +102,7 @@ EXAMPLES: dict[str, tuple[Pod, list[Pod], str]] = {
         [],
         short("hugepages-1Gi", GI, 0, 0),
     ),
+    "what is no resource of a node is ignored": (pod(requests={"storage": "1Gi", "gpu": "1"}), [], "admitted"),
     "two half bytes are one": (pod(requests={"memory": "500m"}), [], "admitted"),
     "a label for another system": (
         pod(labels={"kubernetes.io/os": "windows"}),

@@ -62,6 +62,7 @@ def test_running_pods_keep_what_they_hold() -> None:
     again = restart(setup(), node, state, pods)
 
     assert [one.result.admit for one in again.pods] == [True, True]
+    assert [one.name for one in again.there.pods] == ["a", "b"]
     assert again.there.state.cpu == state.cpu._replace(reuse_uid=again.there.state.cpu.reuse_uid)
     assert again.there.state.device.holdings == state.device.holdings
 
