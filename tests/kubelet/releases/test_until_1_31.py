@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.kubelet.releases.early_merge import prefer_single_nodes
 from numalign.kubelet.releases.table import kubelet
+from numalign.kubelet.topology.hints import HintList, TopologyHint
 
 # Gate, the first release in which it is on without being set, the first that knows it no more.
 ON = [
@@ -79,3 +81,15 @@ def test_an_option_is_known_from_its_release_on(name: str, first: int) -> None:
 
 def test_the_last_release_that_knew_the_topology_manager_s_gate_had_it_locked() -> None:
     assert [kubelet((1, minor)).gates["TopologyManager"].locked for minor in (26, 27, 28)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("mask", "preferred", "then"),
+    [(0b10, True, True), (0b10, False, False), (0b11, True, False), (0b11, False, False), (None, True, True)],
+)
+def test_up_to_117_single_numa_node_takes_the_preference_from_wide_hints(
+    mask: int | None, preferred: bool, then: bool
+) -> None:
+    """docs/rules/topology-manager.md 13; no mask at all is no wide one."""
+    (hints,) = prefer_single_nodes([HintList((TopologyHint(mask, preferred),))])
+    assert hints == HintList((TopologyHint(mask, then),))

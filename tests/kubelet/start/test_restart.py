@@ -9,11 +9,12 @@ import pytest
 from numalign.errors import StartError
 from numalign.kubelet import node as twin
 from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.device.checkpoint import inspect
 from numalign.kubelet.node import Node, NodeState
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.resize import resize
-from numalign.kubelet.start.restart import Restarted, come_up, restart, running_of
+from numalign.kubelet.start.restart import Restarted, come_up, restart, running_of, written
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.machine import Device, Machine, NUMANode, Unit
 from numalign.model.pod import Pod
@@ -65,6 +66,13 @@ def test_running_pods_keep_what_they_hold() -> None:
     assert [one.name for one in again.there.pods] == ["a", "b"]
     assert again.there.state.cpu == state.cpu._replace(reuse_uid=again.there.state.cpu.reuse_uid)
     assert again.there.state.device.holdings == state.device.holdings
+
+
+def test_the_device_file_says_on_which_nodes_devices_are() -> None:
+    """docs/rules/kubelet-files.md 18."""
+    files = written(*node_with(pod("a", 1, nic=2)))
+    [entry] = inspect(files.devices or "").entries or ()
+    assert entry[:4] == ("a", "c", "vendor.io/nic", {0: ("nic0",), 1: ("nic1",)})
 
 
 def test_full_cores_are_compared_with_the_whole_request_though_the_pod_has_its_own() -> None:
