@@ -77,15 +77,13 @@ def _any_zone(case: Case) -> bool:
     """X-4: containers may take any zone that holds them, as the kubelet might choose."""
     if case.nrt is None or len(case.request.containers) < 2 or manager_config(case.nrt).scope == "pod":
         return False
-    return _in_kubelets_zones(case) if case.passes else _assignable(case)
+    return _in_kubelets_zones(case, case.nrt) if case.passes else _assignable(case)
 
 
-def _in_kubelets_zones(case: Case) -> bool:
+def _in_kubelets_zones(case: Case, nrt: NodeResourceTopology) -> bool:
     """Tell whether the filter would fail had it put the first containers where the kubelet puts them."""
-    if case.nrt is None:
-        return False
     hints = admission.admit(case.session, case.pod).result.hints
-    zones: Sequence[NUMAZone] | None = numa_zones(case.nrt)
+    zones: Sequence[NUMAZone] | None = numa_zones(nrt)
     for one in case.request.containers:
         mask = hints[one.name].numa_affinity if one.name in hints else None
         if zones is None or one.kind != "app":
