@@ -24,6 +24,7 @@ from numalign.kubelet.memory.start import replay
 from numalign.kubelet.memory.state import MemoryState
 from numalign.kubelet.memory.state import initial_state as initial_memory
 from numalign.kubelet.node import Node, NodeState
+from numalign.kubelet.releases import OLDEST
 from numalign.kubelet.start.held_pods import holders
 from numalign.model import cpuset
 from numalign.values import NamedTuple
@@ -104,7 +105,7 @@ def resealed(files: StateFiles, release: tuple[int, int]) -> tuple[StateFiles, t
     """
     mended = []
     # From which release on a checksum of 0 is taken unchecked.
-    for field, file, since in (("cpu", cpu_file, (1, 0)), ("memory", memory_file, (1, 36))):
+    for field, file, since in (("cpu", cpu_file, OLDEST), ("memory", memory_file, (1, 36))):
         with suppress(CheckpointError):
             found, sums = file.inspect(getattr(files, field) or "", release)
             unchecked = found.checksum == 0 and release >= since and found.form != "with data"

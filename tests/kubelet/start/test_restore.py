@@ -385,3 +385,8 @@ def test_a_memory_file_with_checksum_0_is_right_for_kubelets_from_136() -> None:
     text = json.dumps({**json.loads(MEMORY_TEXT), "checksum": 0})
     wrong = [release for release in ((1, 35), (1, 36), (1, 37)) if resealed(StateFiles(memory=text), release)[1]]
     assert wrong == [(1, 35)]
+
+
+@pytest.mark.parametrize("release", [(1, 16), (1, 36)])
+def test_a_cpu_file_with_checksum_0_is_right_for_all(release: tuple[int, int]) -> None:
+    assert resealed(StateFiles(changed(CPU_TEXT, "checksum", 0)), release)[1] == ()
