@@ -91,7 +91,7 @@ def best_of_2019(found: Iterable[TopologyHint], _full: int) -> TopologyHint:
     """Preferred first, and only then a mask that is not empty: so an empty mask can win (14.1, 14.2)."""
     best = min(
         found,
-        key=lambda hint: (not hint.preferred, not hint.numa_affinity, *_rank(hint)[1:]),
+        key=lambda hint: (not hint.preferred, not hint.numa_affinity, _rank(hint)),
         default=NOTHING_BETTER,
     )
     return best if best.preferred or best.numa_affinity else NOTHING_BETTER

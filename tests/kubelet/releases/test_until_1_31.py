@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.kubelet.releases.early_merge import prefer_single_nodes
+from numalign.kubelet.releases.early_merge import best_of_2019, prefer_single_nodes
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 
@@ -93,3 +93,29 @@ def test_up_to_117_single_numa_node_takes_the_preference_from_wide_hints(
     """docs/rules/topology-manager.md 13; no mask at all is no wide one."""
     (hints,) = prefer_single_nodes([HintList((TopologyHint(mask, preferred),))])
     assert hints == HintList((TopologyHint(mask, then),))
+
+
+@pytest.mark.parametrize(
+    ("found", "best"),
+    [
+        ([(0b011, True), (0b100, True)], (0b100, True)),
+        ([(0b110, True), (0b011, True)], (0b011, True)),
+        ([(0b001, False), (0b011, True)], (0b011, True)),
+        ([(0b001, False), (0, True)], (0, True)),
+        ([(0b010, False), (0b100, False), (0, False)], (0b010, False)),
+        ([(0, False)], (None, False)),
+        ([], (None, False)),
+    ],
+    ids=[
+        "fewer nodes",
+        "the smaller number",
+        "preferred",
+        "also without nodes",
+        "else not",
+        "nothing better",
+        "nothing",
+    ],
+)
+def test_up_to_116_the_best_hint_is(found: list[tuple[int, bool]], best: tuple[int | None, bool]) -> None:
+    """docs/rules/topology-manager.md 14.1, 14.2."""
+    assert best_of_2019([TopologyHint(mask, preferred) for mask, preferred in found], 0b111) == best
