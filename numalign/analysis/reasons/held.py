@@ -166,11 +166,12 @@ def _taken_now(found: Refusal, after: Sequence[Goes]) -> Iterator[str]:
     table = found.matrix
     if table is None or len(after) != 1:
         return
+    [goes] = after
     for row in table.rows:
         there = [
             cell.free
             for numa, cell in zip(table.nodes, row.cells, strict=True)
-            if numa >= 0 and after[0].places.get(row.resource, 0) >> numa & 1
+            if numa >= 0 and goes.places.get(row.resource, 0) >> numa & 1
         ]
         if there and sum(there) < row.requested:
             yield row.resource

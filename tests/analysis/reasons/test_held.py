@@ -138,6 +138,23 @@ def test_what_pods_to_move_hold(moved: Part, refusal: Refusal | None, wanted: se
     assert list(held_by_them(moved, refusal, HERE, wanted)) == told
 
 
+@pytest.mark.parametrize(
+    ("places", "held"),
+    [
+        pytest.param({"cpu": 0b01}, (CPUS, GPUS), id="less is free there today"),
+        pytest.param({"cpu": 0b10}, (GPUS,), id="enough is free there today"),
+        pytest.param({}, (GPUS,), id="it comes from no node"),
+    ],
+)
+def test_what_is_taken_today_where_a_pod_goes_is_in_the_way(
+    places: dict[str, int], held: tuple[HeldAmount, ...]
+) -> None:
+    """Too few GPUs are free, and four CPUs on node 1 alone."""
+    found = refused(row(GPU, 3, 1, 1), row("cpu", 4, 2, 4))
+    after = (Goes("app", 0b11, {**places, GPU: 0b11}, 0b11),)
+    assert list(held_by_them(part(ONE), found, after, set())) == [PodHolds("one", held)]
+
+
 def test_a_pod_that_is_in_the_way_elsewhere_says_what_comes_as_long_as_it_stays() -> None:
     """It holds CPUs of node 0, and the refused pod goes to node 1."""
     there = (Goes("app", 0b10, {"cpu": 0b10}, 0b10),)
@@ -151,6 +168,7 @@ BOTH = refused(row("cpu", 4, 2, 4), row(GPU, 2, 1, 2))
 SIDE = Own("cpu", "side", "sidecar", 1, 0b01)
 INIT, AWAY = SIDE._replace(container="init", kind="init"), SIDE._replace(container="away", nodes=0b10)
 LACKS = ((Asked("cpu", 4), 2, 0), (Asked(GPU, 2), 1, 0))
+UNKNOWN = Row(GPU, 2, (Cell(0, 0, "any"), Cell(0, 0, "any")), 1, 0, possible=False)
 ROOM: list[tuple[str, Refusal, tuple[Goes, ...], list[Reasonable]]] = [
     ("two resources on one node", BOTH, HERE, [TooLittleThere(None, 0b01, (), LACKS)]),
     ("of one of two containers", BOTH, (*HERE, HERE[0]._replace(name="b")), [TooLittleThere("app", 0b01, (), LACKS)]),
@@ -176,6 +194,24 @@ ROOM: list[tuple[str, Refusal, tuple[Goes, ...], list[Reasonable]]] = [
     ("which the refusal names", refused(row("cpu", 9, 2, 4), row(GPU, 4, 1, 2), culprits=2), (
         HERE[0]._replace(nodes=0b11),
     ), []),
+    (
+        "with what init containers leave on the whole machine",
+        refused(row("cpu", 9, 2, 4, handed=1), row(GPU, 9, 1, 2, handed=1)),
+        (HERE[0]._replace(nodes=0b11),),
+        [TooLittleThere(None, 0, (), ((Asked("cpu", 9), 6, 2), (Asked(GPU, 9), 3, 2)))],
+    ),
+    (
+        "devices on no node, wherever a pod goes",
+        refused(row("cpu", 4, 2, 4), UNKNOWN),
+        HERE,
+        [TooLittleThere(None, 0b01, (), LACKS)],
+    ),
+    (
+        "another container goes elsewhere",
+        BOTH,
+        (*HERE, Goes("b", 0b10, {}, 0b10)),
+        [TooLittleThere("app", 0b01, (), LACKS)],
+    ),
     ("no decision", BOTH._replace(matrix=None), HERE, []),
 ]  # fmt: skip
 

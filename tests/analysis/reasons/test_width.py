@@ -171,6 +171,15 @@ def test_resources_that_differ_in_width() -> None:
     assert [type(one) for one in alone] == [FitsOn, FitsOn, OnTheSame]
 
 
+@pytest.mark.parametrize(("width", "told"), [(4, 1), (5, 0)])
+def test_of_more_than_two_hundred_sets_of_nodes_it_is_not_told_which_hold_it(width: int, told: int) -> None:
+    """Of ten nodes there are 120 sets of three, and 210 of four."""
+    memory = row("memory", 5, *[(1, 1, "together")] * 10)
+    around = Circumstances(joint=Joint(("memory",), width))
+    found = list(differ_in_width([memory], Matrix("app", tuple(range(10)), (), "restricted"), "restricted", around))
+    assert sum(isinstance(one, Holders) for one in found) == told
+
+
 def verdicts(name: str, *each: Verdict, width: int = 1) -> Row:
     return row(name, 1, *((1, 1, one) for one in each), width=width)
 
@@ -219,6 +228,7 @@ def test_cpus_that_are_left_tie_to_their_node(rows: list[Row], own: tuple[Own, .
     told = list(never_meet(rows, found.matrix, found.around))
     tied = [(one.asked, one.left, one.node) for one in told if isinstance(one, TiedBy)]
     assert tied == ([(Asked("cpu", 1), Left(("init",), 1, 0b100), 2)] if numa else [])
+    assert (NeverMeet() in told) is (numa is None)
     there = [(one.asked.resource, one.node) for one in told if isinstance(one, NotThere)]
     assert there == ([(one.resource, 2) for one in rows[1:]] if numa else [])
 
