@@ -59,7 +59,7 @@ def next_in_the_way(
     spared = {key for part in change.parts if part.unshared for key in part.change.amounts}
     unnamed = _not_named(refusal, change.amounts)
     others = [key for key in unnamed if key[1] not in others_too and key not in spared]
-    if not others or len(others) == len(change.amounts):
+    if len(others) == len(change.amounts):
         return
     # What one change leaves alone is in the way only as long as something else stays as it is.
     sure = [key for key in others if all(key in one.amounts for one in cutting)]

@@ -9,7 +9,7 @@ import pytest
 from numalign.analysis.circumstances import Circumstances
 from numalign.analysis.in_the_way import Amount
 from numalign.analysis.matrix import Cell, Matrix, Row
-from numalign.analysis.own_containers import Own
+from numalign.analysis.own_containers import Own, Sum
 from numalign.analysis.reasons.asked import Asked
 from numalign.analysis.reasons.change_facts import (
     AskedOf,
@@ -57,6 +57,7 @@ MANY = [ONE._replace(name=f"p{number}") for number in range(7)]
 CASES: list[tuple[str, Part, Refusal | None, set[str], list[Reasonable]]] = [
     ("no pods", part(), OF_CPUS, set(), []),
     ("what is in the way", part(ONE), OF_CPUS, set(), [PodHolds("one", (CPUS,))]),
+    ("without a decision", part(ONE), OF_CPUS._replace(matrix=None), set(), [PodHolds("one", (CPUS,))]),
     ("what the pod gets, and is held elsewhere", part(ONE), OF_CPUS, {GPU}, [PodHolds("one", (CPUS,))]),
     (
         "and where the pod goes",
@@ -153,6 +154,10 @@ def test_what_is_taken_today_where_a_pod_goes_is_in_the_way(
     found = refused(row(GPU, 3, 1, 1), row("cpu", 4, 2, 4))
     after = (Goes("app", 0b11, {**places, GPU: 0b11}, 0b11),)
     assert list(held_by_them(part(ONE), found, after, set())) == [PodHolds("one", held)]
+    assert list(held_by_them(part(ONE), found, after * 2, set())) == [PodHolds("one", (GPUS,))]
+    assert found.matrix is not None
+    beyond = found._replace(matrix=found.matrix._replace(nodes=(-1, 1)))
+    assert list(held_by_them(part(ONE), beyond, after, set())) == [PodHolds("one", (GPUS,))]
 
 
 def test_a_pod_that_is_in_the_way_elsewhere_says_what_comes_as_long_as_it_stays() -> None:
@@ -211,6 +216,21 @@ ROOM: list[tuple[str, Refusal, tuple[Goes, ...], list[Reasonable]]] = [
         BOTH,
         (*HERE, Goes("b", 0b10, {}, 0b10)),
         [TooLittleThere("app", 0b01, (), LACKS)],
+    ),
+    (
+        "beside all of the pod's own containers",
+        refused(row("cpu", 9, 2, 4), row(GPU, 4, 1, 2), around=Circumstances(own=(SIDE, INIT, AWAY))),
+        (HERE[0]._replace(nodes=0b11),),
+        [TooLittleThere(None, 0, ("side", "away"), ((Asked("cpu", 9), 6, 0), (Asked(GPU, 4), 3, 0)))],
+    ),
+    ("which the refusal names, on one node", BOTH._replace(culprits=BOTH.matrix.rows if BOTH.matrix else ()), HERE, [
+        TooLittleThere(None, 0b01, (), LACKS),
+    ]),
+    (
+        "what containers ask for together",
+        BOTH._replace(around=Circumstances(together=(Sum("cpu", 4, 8, (("a", 1), ("b", 3))),))),
+        HERE,
+        [TooLittleThere(None, 0b01, (), LACKS)],
     ),
     ("no decision", BOTH._replace(matrix=None), HERE, []),
 ]  # fmt: skip
