@@ -13,9 +13,10 @@ from numalign.errors import StartError
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Outcome, Session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
+from numalign.kubelet.cpu import checkpoint as cpu_file
 from numalign.kubelet.demand import read_demand
 from numalign.kubelet.device import checkpoint as device_file
-from numalign.kubelet.device.state import per_numa
+from numalign.kubelet.device.state import DeviceState, per_numa
 from numalign.kubelet.node import Node, NodeState, collect, start
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
@@ -27,6 +28,7 @@ from numalign.kubelet.start.restore import (
     resealed,
     restore,
     restore_cpu,
+    restore_devices,
     restore_memory,
     settle,
 )
@@ -385,6 +387,29 @@ def test_a_memory_file_with_checksum_0_is_right_for_kubelets_from_136() -> None:
     text = json.dumps({**json.loads(MEMORY_TEXT), "checksum": 0})
     wrong = [release for release in ((1, 35), (1, 36), (1, 37)) if resealed(StateFiles(memory=text), release)[1]]
     assert wrong == [(1, 35)]
+
+
+def test_a_device_file_may_list_nothing_at_all() -> None:
+    node, _ = start(SAMPLE.setup)
+    text = '{"Data":{"PodDeviceEntries":null,"RegisteredDevices":null},"Checksum":0}'
+    assert restore_devices(node, text) == DeviceState({}, {})
+
+
+def test_files_that_are_not_there_say_nothing() -> None:
+    node, empty = start(SAMPLE.setup)
+    assert as_written(node, StateFiles()) == restore(node, StateFiles()) == empty
+
+
+def test_a_right_checksum_needs_no_mending() -> None:
+    files = StateFiles(CPU_TEXT, MEMORY_TEXT)
+    assert resealed(files, (1, 32)) == (files, ())
+
+
+def test_a_checksum_of_0_over_the_content_as_text_is_mended() -> None:
+    """docs/rules/kubelet-1.37.md 6: nobody takes it for none."""
+    text = cpu_file.write(cpu_file.sealed(cpu_file.CPUCheckpoint("with data", "static", "0-3", pod_entries={"u": 0b1})))
+    files, mended = resealed(StateFiles(changed(text, "dataChecksum", 0)), (1, 37))
+    assert ([one.stored for one in mended], files.cpu) == ([0], text)
 
 
 @pytest.mark.parametrize("release", [(1, 16), (1, 36)])
