@@ -139,3 +139,16 @@ def test_a_resource_is_taken_from_the_lowest_numbers_first(positions: tuple[int,
     zones = [NUMAZone(number, {"cpu": 4}) for number in (2, 0, 1)]
     taken = least_numa_nodes.take(zones, (("cpu", 6),), positions)
     assert [(zone.id, zone.available) for zone in taken] == [(2, {"cpu": 4}), (0, {"cpu": 0}), (1, {"cpu": 2})]
+
+
+@pytest.mark.parametrize("unknown", [(0, 1), (1, 2)], ids=["the first ones", "the last ones"])
+def test_zones_that_name_no_distance_are_255_apart(unknown: tuple[int, int]) -> None:
+    """L-6: as far as those that name it, so the first set is taken; nodes 0 and 2 are farther apart."""
+    zones = []
+    for one in range(3):
+        others = {other: 300 if {one, other} == {0, 2} else 255 for other in range(3) if other != one}
+        costs = {other: cost for other, cost in others.items() if {one, other} != set(unknown)}
+        zones.append(NUMAZone(one, {"cpu": 4}, {one: 10, **costs}))
+    found = least_numa_nodes.smallest_set(zones, (("cpu", 8),), guaranteed=True)
+    assert found is not None
+    assert found.positions == (0, 1)

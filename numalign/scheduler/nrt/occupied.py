@@ -61,9 +61,7 @@ def demand_of(uid: str, cpus: int, memory: ResourcePairs = (), devices: Resource
 
 
 def _next_cpus(node: Node, state: NodeState, number: int, count: int) -> int:
-    """Take the lowest CPUs of a NUMA node that may be handed out."""
-    if not node.cpu.static:
-        return 0
+    """Take the lowest CPUs of a NUMA node that may be handed out; without a static manager none may."""
     own = union(one.cpus for one in node.machine.numa_nodes if one.id == number)
     return from_ids(islice(ids(own & node.cpu.allocatable & state.cpu.default), count))
 

@@ -31,8 +31,6 @@ def numbers(session: Session) -> list[int]:
 def _free(session: Session, zone: int, name: str) -> int:
     node, state = session.node, session.state
     if name == CPU:
-        if not node.cpu.static:
-            return 0
         cpus = next(one.cpus for one in node.machine.numa_nodes if one.id == zone)
         return (cpus & state.cpu.default & node.cpu.allocatable).bit_count()
     place = node.memory.places.get(name)

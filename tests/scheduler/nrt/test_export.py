@@ -171,3 +171,4 @@ def test_what_an_object_does_not_say_is_no_difference() -> None:
     attributes = {name: "pod" if name == SCOPE else value for name, value in now.attributes if name != FINGERPRINT}
     said = now._replace(attributes=tuple(attributes.items()), zones=(first._replace(resources=silent), *rest))
     assert list(differences(said, now)) == []
+    assert list(differences(now, now._replace(attributes=said.attributes[:1]))) == []
