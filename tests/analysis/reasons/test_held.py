@@ -96,6 +96,20 @@ CASES: list[tuple[str, Part, Refusal | None, set[str], list[Reasonable]]] = [
         [PodHolds("one", (CPUS,))],
     ),
     (
+        "nothing of it",
+        part(ONE._replace(asks=(("memory", 0),)), short=SHORT),
+        OF_CPUS,
+        set(),
+        [PodHolds("one", (CPUS,))],
+    ),
+    (
+        "the least there is of it",
+        part(ONE._replace(asks=(("memory", 1),)), short=SHORT),
+        OF_CPUS,
+        set(),
+        [PodHolds("one", (CPUS,), (AskedOf("memory", 1, (10, 12)),), (LeftOf("memory", 2, 12),))],
+    ),
+    (
         "of two pods what they leave together",
         part(ONE, TWO, short=SHORT),
         OF_CPUS,
@@ -155,6 +169,9 @@ def test_what_is_taken_today_where_a_pod_goes_is_in_the_way(
     after = (Goes("app", 0b11, {**places, GPU: 0b11}, 0b11),)
     assert list(held_by_them(part(ONE), found, after, set())) == [PodHolds("one", held)]
     assert list(held_by_them(part(ONE), found, after * 2, set())) == [PodHolds("one", (GPUS,))]
+    left = refused(row(GPU, 3, 1, 1), row("cpu", 7, 2, 4, handed=1))
+    anywhere = (after[0]._replace(places={GPU: 0b11}),)
+    assert list(held_by_them(part(ONE), left, anywhere, set())) == [PodHolds("one", (GPUS,))]
     assert found.matrix is not None
     beyond = found._replace(matrix=found.matrix._replace(nodes=(-1, 1)))
     assert list(held_by_them(part(ONE), beyond, after, set())) == [PodHolds("one", (GPUS,))]
