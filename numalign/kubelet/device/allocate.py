@@ -87,7 +87,7 @@ def _choose(
     *,
     running: bool,
 ) -> int:
-    """Choose devices of one resource, step by step as in 6.3; 0 means nothing to do."""
+    """Choose devices of one resource, step by step as in 6.3; what is held already stays."""
     held = state.holdings.get(pod.uid, {}).get(container.name, {}).get(name, 0)
     if held and held.bit_count() != amount:
         raise AllocationError(
@@ -95,15 +95,15 @@ def _choose(
             f"from {held.bit_count()} to {amount}"
         )
     if running:
-        return 0
+        return held
     if not resource.healthy:
         raise AllocationError(f"no healthy devices present; cannot allocate unhealthy devices {name}")
     if held & ~resource.healthy:
         raise AllocationError(
             f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
         )
-    if held or not amount:
-        return 0
+    if held:
+        return held
     taken = _lowest(state.reusable.get(name, 0), amount)
     need = amount - taken.bit_count()
     free = resource.healthy & ~state.allocated.get(name, 0) & ~taken
@@ -125,8 +125,6 @@ def _choose_aligned(
         return taken | _take((answer & split.aligned, split.aligned), need)
     taken |= split.aligned
     need -= split.aligned.bit_count()
-    if need == 0:
-        return taken
     answer = _ask_plugin(resource, free | taken, taken, amount)
     free &= ~taken
     return taken | _take((answer & free, split.unaligned, split.none), need)
@@ -145,17 +143,16 @@ def _take(sets: tuple[int, ...], need: int) -> DeviceSet:
 def _lowest(members: DeviceSet, count: int) -> DeviceSet:
     """Take up to `count` devices in natural order."""
     taken = 0
-    while members and count > 0:
+    for _ in range(count):
         bit = members & -members
         taken |= bit
         members ^= bit
-        count -= 1
     return taken
 
 
 def _split(resource: Resource, free: DeviceSet, mask: NUMAMask | None) -> _Affinity:
     """Split free devices into aligned, unaligned and without affinity (6.4)."""
-    if not resource.aware or mask is None:
+    if mask is None:
         return _Affinity(0, 0, free)
     aligned = 0  # as `Resource.on`, written out: this runs for each container that asks for devices
     for node, members in enumerate(resource.on_node):

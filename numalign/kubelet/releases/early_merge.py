@@ -175,12 +175,13 @@ def admit_after_all_hints(manager: TopologyManager, state: NodeState, pod: PodDe
         if manager.policy == "none":
             continue
         try:
-            decisions.append(decide(manager, state, pod, container))
+            decision = decide(manager, state, pod, container)
         except (KubeletPanicError, KubeletHangError) as error:
             return failed(Failure(error), state, pod, None, {}, decisions)
-        if not decisions[-1].admit:
+        decisions.append(decision)
+        if not decision.admit:
             return refused(manager.refusal, state, pod, {}, decisions)
-        hints[container.name] = decisions[-1].hint
+        hints[container.name] = decision.hint
     stored: dict[str, TopologyHint] = {}
     for container in pod.containers:
         stored[container.name] = hint = hints.get(container.name, NO_HINT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from numalign.kubelet.releases.early_merge import best_of_2019, prefer_single_nodes
+from numalign.kubelet.releases.early_merge import best_of_2019, combine_until_1_23, prefer_single_nodes
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.topology.hints import HintList, TopologyHint
 
@@ -119,3 +119,18 @@ def test_up_to_117_single_numa_node_takes_the_preference_from_wide_hints(
 def test_up_to_116_the_best_hint_is(found: list[tuple[int, bool]], best: tuple[int | None, bool]) -> None:
     """docs/rules/topology-manager.md 14.1, 14.2."""
     assert best_of_2019([TopologyHint(mask, preferred) for mask, preferred in found], 0b111) == best
+
+
+@pytest.mark.parametrize(
+    ("hints", "merged"),
+    [
+        ([(0b01, True), (0b11, True)], (0b01, True)),
+        ([(0b01, False), (0b01, True)], (0b01, False)),
+        ([(0b01, True), (0b10, True)], (0, False)),
+    ],
+    ids=["all are preferred", "one is not", "no node is left"],
+)
+def test_up_to_123_a_combination_is_preferred_where(hints: list[tuple[int, bool]], merged: tuple[int, bool]) -> None:
+    """docs/rules/topology-manager.md 13."""
+    given = [TopologyHint(mask, preferred) for mask, preferred in hints]
+    assert combine_until_1_23("restricted", given, 0b11) == merged
