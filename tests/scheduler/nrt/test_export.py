@@ -151,6 +151,8 @@ def test_zones_and_settings_that_differ() -> None:
         ("zone", "zones[node-1]"),
         ("zone", "zones[node-7]"),
     ]
+    sides = [(one.published, one.actual) for one in differences(other, now)]
+    assert sides == [("restricted", "best-effort"), ("pod", "container"), (None, "node-1"), ("node-7", None)]
 
 
 def test_a_resource_of_one_side_alone_is_a_difference_of_its_whole_amount() -> None:

@@ -14,7 +14,7 @@ from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.quantity import NANO
 from numalign.scheduler.nrt.export import ExportOptions, export
-from numalign.scheduler.nrt.machine import AMPLE_MEMORY, machine_of, with_memory
+from numalign.scheduler.nrt.machine import AMPLE_MEMORY, machine_of, with_memory, without_added
 from numalign.scheduler.nrt.occupied import occupied
 from numalign.scheduler.nrt.value import NodeResourceTopology, Zone, ZoneResource
 from numalign.sources.machine import bundled
@@ -175,3 +175,18 @@ def test_what_an_object_says_of_devices_and_memory(said: ZoneResource, counts: t
     assert found.machine.memory == capacity + (capacity == allocatable), "of which one byte is added to be reserved"
     assert len(found.machine.devices["gpu"]) == allocatable
     assert found.used == {0: {name: used for name in ("gpu", "memory") if used}}
+
+
+def test_huge_pages_are_no_reserved_memory_and_may_be_reserved_themselves() -> None:
+    """Rule 29: capacity less what may be had, less all huge pages."""
+    amounts = {"cpu": (4, 4), "memory": (100, 50), "hugepages-2Mi": (8, 6)}
+    resources = {name: ZoneResource(there * NANO, had * NANO, had * NANO) for name, (there, had) in amounts.items()}
+    found = machine_of(NodeResourceTopology("n", (Zone("node-0", resources=resources),)))
+    assert found.machine.numa_nodes[0].hugepages == {"2Mi": 8}
+    assert [dict(one.limits) for one in found.config.reserved_memory] == [{"memory": "42", "hugepages-2Mi": "2"}]
+
+
+def test_nothing_is_taken_back_of_memory_that_is_not_published() -> None:
+    found = NodeResourceTopology("n", (zone(cpu=4, memory=9),))
+    bare = NodeResourceTopology("n", (zone(cpu=4),))
+    assert without_added(bare, found) == bare

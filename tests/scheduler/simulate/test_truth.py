@@ -25,9 +25,11 @@ GPU = "example.com/gpu"
         pytest.param((3,), (1, 3), 0b1000, id="nor does one that lies on a lower node beside it"),
         pytest.param((-1, 1), (), 0b10, id="-1 is no node"),
         pytest.param((), (1,), 0b10, id="a device without nodes counts for nothing"),
+        pytest.param(None, (1,), 0b10, id="nor does one of which nobody says where it is"),
+        pytest.param((), (), 0, id="on none at all"),
     ],
 )
-def test_devices_of_several_nodes(first: tuple[int, ...], second: tuple[int, ...], nodes: int) -> None:
+def test_devices_of_several_nodes(first: tuple[int, ...] | None, second: tuple[int, ...], nodes: int) -> None:
     machine = regular(nodes=4, devices={GPU: (Device("a", first), Device("b", second))})
     session = admission.open_session(static(machine, topology_manager_policy="none"), fit_check=False)
     asked = pod({"containers": [{"name": "c", "limits": {GPU: "2"}, "requests": {GPU: "2"}}]}, "p")
@@ -73,3 +75,11 @@ def test_what_a_container_holds_of_its_own(
     outcome = admission.admit(session, asked)
     assert outcome.admit
     assert [(one.nodes, one.preferred) for one in held(outcome)] == found
+
+
+def test_cpus_say_where_a_container_is_without_memory_of_its_own() -> None:
+    setup = static(regular(), memory_manager_policy="None", reserved_memory=())
+    spec = {"cpu": "9", "memory": "1Gi"}
+    asked = pod({"containers": [{"name": "c", "limits": spec, "requests": spec}]}, "p")
+    [one] = held(admission.admit(admission.open_session(setup, fit_check=False), asked))
+    assert one.nodes == 0b11
