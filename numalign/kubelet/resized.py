@@ -103,6 +103,5 @@ def _largest(given: Iterable[_Amounts]) -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for amounts in given:
         for name, quantity in amounts.items():
-            if name not in found or quantity.nano > found[name].nano:
-                found[name] = quantity
+            found[name] = max(found.get(name, quantity), quantity, key=lambda one: one.nano)
     return found

@@ -10,7 +10,7 @@ from numalign.kubelet.admission import loses_pinning, open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import read_demand
 from numalign.kubelet.fit.predicates import as_static
-from numalign.kubelet.pod_level import as_a_whole, complete, complete_in_1_33, complete_in_1_34
+from numalign.kubelet.pod_level import as_a_whole, complete, complete_in_1_32, complete_in_1_33, complete_in_1_34
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod, PodLevel
@@ -22,6 +22,15 @@ HUGE = "hugepages-2Mi"
 # What is filled in; the pod's own requests and limits, the limits of its container; its own limits then.
 FILLED = [
     ("a limit that is there stays", complete, {"cpu": "1"}, {"cpu": "4"}, {"cpu": "2"}, {"cpu": "4"}),
+    (
+        "1.32 knows no huge pages of a pod",
+        complete_in_1_32,
+        {HUGE: "8Mi"},
+        {"cpu": "2", HUGE: "8Mi"},
+        SMALL,
+        {"cpu": "2"},
+    ),
+    ("huge pages are filled in", complete, {"cpu": "1"}, {}, {HUGE: "4Mi"}, {HUGE: "4Mi"}),
     ("devices are no resource of a pod", complete, {"v/g": "1"}, {}, {"v/g": "1"}, {}),
     ("huge pages that are limited stay", complete_in_1_33, {}, {HUGE: "8Mi"}, {HUGE: "4Mi"}, {HUGE: "8Mi"}),
     ("requested ones are filled in", complete_in_1_33, {HUGE: "8Mi"}, {}, {HUGE: "4Mi"}, {HUGE: "4Mi"}),

@@ -135,5 +135,7 @@ def test_what_a_pod_asks_of_its_own_in_vain_counts_by_its_status_alone() -> None
         },
     })  # fmt: skip
     own = {name: parse("9") for name in ("cpu", "memory", "v/g")}
-    found = by_container(made._replace(level=PodLevel(own, {})))
+    made = made._replace(level=PodLevel(own, {}))
+    found = by_container(made)
+    assert by_sum(made._replace(status=made.status._replace(infeasible=False)))["v/g"] == 10**9
     assert {name: nano / 10**9 for name, nano in found.items()} == {"cpu": 6, "memory": 0, "v/g": 1}

@@ -206,16 +206,10 @@ def best_sets(links: Links, pool: DeviceSet, must_include: DeviceSet, size: int)
         return ()
     if comb(len(free), missing) > MAX_SETS:
         return (_grow(links, free, must_include, missing),)
-    best = -1
-    found: list[int] = []
-    for chosen in combinations(free, missing):
-        members = must_include | sum(chosen)
-        count = links_within(links, members)
-        if count >= best:
-            if count > best:
-                best, found = count, []
-            found.append(members)
-    return tuple(found)
+    sets = [must_include | sum(chosen) for chosen in combinations(free, missing)]
+    counts = [links_within(links, members) for members in sets]
+    most = max(counts, default=None)
+    return tuple([members for members, count in zip(sets, counts, strict=True) if count == most])
 
 
 def _grow(links: Links, free: list[int], members: DeviceSet, missing: int) -> int:

@@ -49,6 +49,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"memory": "1104857600"},
     ),
     "5% of 64Gi": ({"eviction_hard": {"memory.available": "5%"}}, {"memory": "3435973888"}),
+    "the least threshold": ({"eviction_hard": {"memory.available": "1n"}}, {"memory": "1n"}),
     "0% is no threshold": ({"eviction_hard": {"memory.available": "0%"}}, {}),
     "100% is no threshold": ({"eviction_hard": {"memory.available": "100%"}}, {}),
     "0.0% is a threshold of nothing": ({"eviction_hard": {"memory.available": "0.0%"}}, {}),
