@@ -10,7 +10,14 @@ from numalign.kubelet.admission import loses_pinning, open_session
 from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.demand import read_demand
 from numalign.kubelet.fit.predicates import as_static
-from numalign.kubelet.pod_level import as_a_whole, complete, complete_in_1_32, complete_in_1_33, complete_in_1_34
+from numalign.kubelet.pod_level import (
+    as_a_whole,
+    complete,
+    complete_in_1_32,
+    complete_in_1_33,
+    complete_in_1_34,
+    skipped,
+)
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod, PodLevel
@@ -106,3 +113,11 @@ def test_pinning_is_lost_where_a_manager_would_pin(cpu: str, memory: str, pins: 
     for asked, lost in ((pod(SMALL), pins), (pod(None), False), (burstable, False)):
         seen, demand = node.read_pod(asked)
         assert loses_pinning(node, seen, demand) is lost
+
+
+def test_who_is_skipped_asks_for_devices_alone() -> None:
+    """docs/rules/kubelet-versions.md 6.3."""
+    made = pod(SMALL, asks={**SMALL, "v/g": "1"})
+    asked = skipped(made, read_demand(made))
+    assert (asked.guaranteed, asked.cpus, asked.memory, asked.devices) == (False, 0, (), (("v/g", 1),))
+    assert [one[2:5] for one in asked.containers] == [(0, (), (("v/g", 1),))]
