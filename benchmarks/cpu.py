@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from benchmarks.timing import Row, seconds_per_call
 from numalign.kubelet.cpu import CPUManager, CPUState, allocate, initial_state, start
+from numalign.kubelet.cpu.manager import distribute
+from numalign.kubelet.cpu.uncore import exact_fit
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.topology.hints import TopologyHint
@@ -69,7 +71,11 @@ def _manager(shape: str, options: tuple[str, ...]) -> CPUManager:
         gates=lambda _name: True,
         levels=LATEST.levels("cpu"),
         topology_policy="best-effort",
+        reserved=0,
         reservation_nano=2 * 10**9,
+        waive_reservation=False,
+        partial_fit=exact_fit,
+        distribute=distribute,
     )
 
 

@@ -77,14 +77,27 @@ _WEIGHTS: Final = turned(
     lambda listed: {one["name"]: one["weight"] for one in listed},
     lambda weights: tuple([{"name": name, "weight": weight} for name, weight in weights.items()]),
 )
-_CACHE: Final = record(
-    CacheConfig,
-    field("mode", _one_of(configs.CacheMode)),
-    field("resync_s", _SECONDS),
-    field("foreign_pods", _one_of(configs.ForeignPods)),
-    field("method", _one_of(configs.Method)),
-    field("informer", _one_of(configs.Informer)),
-    field("resync_scope", _one_of(configs.Scope)),
+
+
+def _resynced(cache: CacheConfig) -> CacheConfig:
+    """Refuse what the plugin reads as another mode (docs/rules/scheduling.md 3.3)."""
+    if cache.mode == "over_reserve" and not cache.resync_s:
+        raise FieldError(("resync_s",), "over_reserve needs a number above 0; fix: mode: passthrough")
+    return cache
+
+
+_CACHE: Final = turned(
+    record(
+        CacheConfig,
+        field("mode", _one_of(configs.CacheMode)),
+        field("resync_s", _SECONDS),
+        field("foreign_pods", _one_of(configs.ForeignPods)),
+        field("method", _one_of(configs.Method)),
+        field("informer", _one_of(configs.Informer)),
+        field("resync_scope", _one_of(configs.Scope)),
+    ),
+    _resynced,
+    lambda cache: cache,
 )
 _IGNORED: Final = turned(
     list_of(text(), "a list of resource names"), lambda names: tuple(sorted(set(names))), lambda names: names
