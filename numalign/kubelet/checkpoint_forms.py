@@ -136,15 +136,15 @@ class StateFile(NamedTuple, Generic[Said]):
             return self._of_data(data), {"with data": data.right}
         sums: dict[Form, int] = {}
         found: dict[Form, Record] = {}
-        error: CheckpointError | None = None
+        errors: list[CheckpointError] = []
         for form, shape in self.shapes.items():
             try:
                 found[form] = read_shape(text, shape)
                 sums[form] = checksum(found[form], shape)
-            except CheckpointError as problem:
-                error = error or problem
+            except CheckpointError as error:
+                errors.append(error)
         if not found:
-            raise error or CheckpointError(CORRUPT)
+            raise errors[0]
         stored = next(iter(found.values()))["checksum"]
         right = [form for form in found if sums[form] == stored]
         has_pods = bool(found.get("with podEntries", {}).get("podEntries"))

@@ -140,7 +140,7 @@ class Scheduling:
 
         def ask(number: int) -> Judgement:
             verdict = kept_away.get(number)
-            return shape.judged[number] if verdict is None else Judgement(verdict, fits=False)
+            return shape.judged[number] if verdict is None else Judgement(verdict)
 
         tried = attempt(config, range(len(self._machines)), ask, start=self._start, number=self._attempts)
         self._start = tried.next_start

@@ -38,6 +38,7 @@ ELEMENTS = {
     "decimal, like the last": ([(0, "1Gi"), (1, "926258176")], "1Gi", NOT_EQUAL.format("2G", "memory", "1Gi")),
     "binary, like the last": ([(0, "926258176"), (1, "1Gi")], "1Gi", NOT_EQUAL.format("1953125Ki", "memory", "1Gi")),
     "nothing set": ([], "1Gi", NOT_EQUAL.format("0", "memory", "1Gi")),
+    "nothing set, 0 reserved": ([], "0", "[memorymanager] you should specify the system reserved memory"),
     "nothing set, nothing reserved": ([], None, "[memorymanager] you should specify the system reserved memory"),
     "a fraction": ([(0, "1.5Gi"), (1, "512Mi")], "2Gi", "could not covert a variable of type Quantity to int64"),
     "a node that is not there": (

@@ -23,6 +23,7 @@ from tests.kubelet.regular import regular
 TWO = regular()
 NINE = regular(nodes=9, cores=1)
 BLIND = regular(distances=False)
+HALF_BLIND = TWO._replace(numa_nodes=(TWO.numa_nodes[0], TWO.numa_nodes[1]._replace(distances=None)))
 
 
 def _options(**options: str) -> dict[str, Any]:
@@ -114,6 +115,11 @@ REFUSED: dict[str, tuple[Machine, dict[str, Any], str]] = {
     ),
     "no distances": (
         BLIND,
+        _options(closest="true"),
+        "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
+    ),
+    "no distances of one node": (
+        HALF_BLIND,
         _options(closest="true"),
         "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
     ),

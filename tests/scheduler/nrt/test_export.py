@@ -116,8 +116,11 @@ def test_the_number_of_nodes_and_the_managers_are_written_for_who_reads_them() -
     assert attribute(nrt.attributes, "memoryManagerPolicy") == "Static"
 
 
-def test_a_placement_is_read_back_by_the_plugin() -> None:
-    setup = static(regular(), topology_manager_policy="single-numa-node")
+@pytest.mark.parametrize("turned", [False, True], ids=["nodes in order", "nodes from the last to the first"])
+def test_a_placement_is_read_back_by_the_plugin(turned: bool) -> None:
+    machine = regular()
+    machine = machine._replace(numa_nodes=machine.numa_nodes[::-1]) if turned else machine
+    setup = static(machine, topology_manager_policy="single-numa-node")
     pods = [guaranteed(name, {"cpu": "5", "memory": "1Gi"}) for name in ("a", "b")]
     nrt = export(with_pods(setup, pods), "n", ExportOptions(placement=True))
     containers = [("default", name, "c0") for name in ("a", "b")]
