@@ -207,6 +207,18 @@ def test_every_field_of_a_claim() -> None:
     [
         pytest.param([None], "spec.devices[0]", "expected", id="an element is none"),
         pytest.param([{"attributes": {}}], "spec.devices[0].name", "is missing", id="a field is not there"),
+        pytest.param(
+            [{"name": "a", "attributes": {"x": {"bool": "yes"}}}],
+            "spec.devices[0].attributes.x.bool",
+            "expected bool",
+            id="an attribute of another kind",
+        ),
+        pytest.param(
+            [{"name": "a", "attributes": {"x": {"strings": ["b", 1]}}}],
+            "spec.devices[0].attributes.x.strings[1]",
+            "expected string",
+            id="one of several values of another kind",
+        ),
     ],
 )
 def test_what_is_not_there_and_what_is_nothing(devices: list[Any], where: str, message: str) -> None:
