@@ -73,6 +73,11 @@ def test_whole_cores_are_compared_with_what_is_free() -> None:
     assert told(found) == [("default/b", "SMTAlignmentError", "")]
     assert found.rejected[0].place == 2
     assert found.first == ("default/b",)
+
+
+def test_managers_reject_where_what_the_node_has_in_all_is_not_judged() -> None:
+    up = after(setup(**FULL), pod("a", 2), pod("b", 4))
+    assert restart_of(up._replace(view=None)) == restart_of(up)
     assert restart_of(after(setup((1, 37), **FULL), pod("a", 2), pod("b", 4))).rejected == ()
 
 
