@@ -67,7 +67,7 @@ class Alternatives(NamedTuple):
 def alternatives(node: Node, decision: Decision, table: Matrix) -> tuple[Alternatives, ...]:
     """List what is there for one decision, nodes by nodes."""
     hints = {name: said for answer in decision.answers for name, said in answer.items()}
-    if any(hints[row.resource] is CANNOT_FIT for row in table.rows if row.resource in hints):
+    if CANNOT_FIT in hints.values():
         return ()
     families = [said for said in hints.values() if isinstance(said, HintFamily)]
     width = max((family.width for family in families), default=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from numalign.model.quantity import NANO
+from numalign.kubelet.demand import exclusive_cpus
 from numalign.model.resources import CPU, MEMORY
 from numalign.values import NamedTuple
 
@@ -38,25 +38,24 @@ class Cause(NamedTuple):
 
 def cause(node: Node, pod: Pod, asked: ContainerDemand) -> Cause:
     """Tell why a container of an admitted pod has no CPUs of its own."""
+    requests = next(one.requests for one in pod.containers if one.name == asked.name)
+    nano = requests[CPU].nano if CPU in requests else 0
     if pod.qos != "Guaranteed":
-        lacks = tuple(map(_lack, pod.containers)) if pod.level is None else ()
-        own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)
-        lacking = tuple(one for one in lacks if one.unlimited or one.differing)
-        return Cause("qos", lacking, asks=own is not None and bool(own.nano))
+        lacks = map(_lack, pod.containers if pod.level is None else ())
+        return Cause("qos", tuple(one for one in lacks if one.unlimited or one.differing), asks=bool(nano))
     if not node.cpu.static:
         return Cause("cpu-manager")
-    own = next((one.requests.get(CPU) for one in pod.containers if one.name == asked.name), None)
-    whole = own is not None and own.nano > 0 and own.nano % NANO == 0  # of a pod with resources of its own
-    return Cause("not-pinned" if asked.cpus or whole else "fraction")
+    # Of a pod with resources of its own `asked` has none.
+    return Cause("not-pinned" if exclusive_cpus(nano) else "fraction")
 
 
 def _lack(container: Container) -> Lack:
     """Find what a container has not: limits for CPU and memory, and requests equal to them."""
     unlimited, differing = [], []
     for resource in (CPU, MEMORY):
-        limit, request = container.limits.get(resource), container.requests.get(resource)
+        limit = container.limits.get(resource)
         if limit is None or not limit.nano:
             unlimited.append(resource)
-        elif request is not None and request.nano != limit.nano:
+        elif container.requests[resource].nano != limit.nano:
             differing.append(resource)
     return Lack(container.name, tuple(unlimited), tuple(differing))

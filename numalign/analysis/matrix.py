@@ -153,8 +153,6 @@ def _bound(state: NodeState, row: Row, ids: tuple[int, ...], left: Sequence[Hand
     """Add to the cells of a row what init containers hand on there, and with which nodes memory is used only."""
     given = [one.per_numa for one in left]
     memory = is_memory(row.resource)
-    if not given and not memory:
-        return row
     if row.unplaced:
         amount = sum(one.amount for one in left)
         return row._replace(possible=row.free + amount >= row.requested, left=amount)
@@ -211,7 +209,7 @@ def _row(node: Node, state: NodeState, name: str, amount: int, hints: Hints | No
         resource, devices = node.device.resources[name], loose(node, state, name)
         everywhere = (resource.healthy & ~state.device.allocated.get(name, 0)).bit_count()
         width = resource.width(amount) if resource.aware else 0
-    elif name == "cpu" and node.cpu.static:
+    elif name == "cpu":
         width = node.cpu.minimal_width(amount)
     elif name in node.memory.places and amount:
         # Its own: memory and huge pages share their hints, so that the widest of them decides for all.

@@ -37,11 +37,11 @@ def apply(config: KubeletConfig, flags: Flags) -> KubeletConfig:
     """Lay flags over a configuration: each replaces its setting as a whole."""
     changed: dict[str, Any] = {}
     for flag, text in flags.items():
-        pairs = _pairs(text) if flag in (TOPOLOGY_POLICY_OPTIONS, CPU_POLICY_OPTIONS, GATES) else None
         if flag == GATES:
-            changed["feature_gates"] = {name: on == "true" for name, on in (pairs or {}).items()}
+            changed["feature_gates"] = {name: on == "true" for name, on in _pairs(text).items()}
         else:
-            changed[flag.replace("-", "_")] = text if pairs is None else pairs
+            options = flag in (TOPOLOGY_POLICY_OPTIONS, CPU_POLICY_OPTIONS)
+            changed[flag.replace("-", "_")] = _pairs(text) if options else text
     return config._replace(**changed)
 
 

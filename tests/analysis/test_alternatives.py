@@ -55,6 +55,16 @@ def test_a_sick_device_is_no_choice_and_one_without_a_node_is_one_everywhere() -
     assert [(one.nodes, one.choices[-1].members) for one in both] == [(0b01, ("a", "b")), (0b10, ("a", "b"))]
 
 
+def test_without_enough_of_one_resource_there_is_no_choice_of_the_others_either() -> None:
+    loose = machine("figure-1")._replace(devices={GPU: (Device("a"), Device("b"))})
+    assert found(config("single-numa-node"), pod("p", 1, gpu=3), on=loose) == ()
+
+
+def test_a_resource_of_which_none_is_asked_is_no_choice() -> None:
+    both = found(config("single-numa-node"), pod("p", 1, gpu=0))
+    assert [[choice.resource for choice in one.choices] for one in both] == [["cpu"], ["cpu"]]
+
+
 def test_a_device_of_two_nodes_is_a_choice_on_each() -> None:
     wide = machine("figure-1")._replace(devices={GPU: (Device("a", (0, 1)),)})
     both = found(config("single-numa-node"), pod("p", 1, gpu=1), on=wide)

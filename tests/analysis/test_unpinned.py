@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from numalign.analysis.explanation import unpinned
-from numalign.analysis.floating import cause
+from numalign.analysis.floating import Lack, cause
 from numalign.kubelet.config import KubeletConfig
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
@@ -95,3 +95,31 @@ def test_a_container_of_a_pod_as_a_whole_has_a_request_of_its_own(own: dict[str,
 
     assert not asked.cpus
     assert cause(node, read_pod({"metadata": {"name": "p"}, "spec": whole}), asked).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("containers", "lacks", "asks"),
+    [
+        ([{"requests": {"cpu": "1"}}], [Lack("app", ("cpu", "memory"), ())], [True]),
+        ([{"limits": {"cpu": "0", "memory": "1Gi"}}], [Lack("app", ("cpu",), ())], [False]),
+        (
+            [{"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}],
+            [Lack("app", ("cpu",), ("memory",))],
+            [False],
+        ),
+        ([{"limits": {GPU: "1"}}, BURSTABLE], [
+            Lack("app", ("cpu", "memory"), ()), Lack("side", (), ("cpu",)),
+        ], [False, True]),
+        ([{"limits": limits(2)}, BURSTABLE], [Lack("side", (), ("cpu",))], [True, True]),
+        ([{"limits": limits(2)}], [], [True]),
+    ],
+    ids=["no limits", "a limit of 0 is none", "no CPU", "a device alone", "one container as it must be", "nothing"],
+)  # fmt: skip
+def test_what_keeps_a_pod_from_being_guaranteed(
+    containers: list[dict[str, Any]], lacks: list[Lack], asks: list[bool]
+) -> None:
+    asked = pod(*containers)
+    found = outcome(STATIC, asked)
+    causes = [cause(found.before.node, asked, one) for one in found.demand.containers]
+    assert [list(one.lacks) for one in causes] == [lacks] * len(containers)
+    assert [one.asks for one in causes] == asks
