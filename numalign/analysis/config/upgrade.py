@@ -15,7 +15,7 @@ from numalign.kubelet.releases.release import Kubelet, Version, version_text
 from numalign.kubelet.releases.table import known_kubelets
 from numalign.kubelet.setup import Setup
 from numalign.kubelet.start.check import CADVISOR_FLAGS
-from numalign.kubelet.start.feature_gates import bad_gates, gate_of, unmet_gates
+from numalign.kubelet.start.feature_gates import bad_gates, unmet_gates
 from numalign.kubelet.start.gate_table import gone_in
 
 CODE: Final = "upgrade"
@@ -44,7 +44,7 @@ def upgrade_notices(setup: Setup, flags: Collection[str]) -> Iterator[Notice]:
             yield Notice(CODE, f"kubelet {version_text(newer.version)} {_what(newer, setup, error)}", "featureGates")
             return
     for name in sorted(given):
-        if gate_of(now, name) is not None and gone_in(name, _NEXT):
+        if gone_in(name, _NEXT):
             text = f"kubelet {version_text(_NEXT)} will not know {name} and crash; fix: remove it before that upgrade"
             yield Notice(CODE, text, "featureGates")
 
