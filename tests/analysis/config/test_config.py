@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numalign.analysis.config.check import doubt, report
+from numalign.analysis.config.offers import OFFERS
 from numalign.analysis.config.repair import repair, start_error
 from numalign.analysis.config.suggest import reserved_memory, suggest
 from numalign.analysis.config.system import Ground
@@ -275,6 +276,14 @@ def test_ids_beyond_the_mask_leave_policy_none() -> None:
     (step,) = repair(Setup(far, KubeletConfig(topology_manager_policy="restricted"), "kubelet")).steps
     assert step.change is not None
     assert step.change.value == "none"
+
+
+@pytest.mark.parametrize(("number", "beyond"), [(63, False), (64, True)])
+def test_only_ids_beyond_the_mask_are_said_to_crash(number: int, *, beyond: bool) -> None:
+    far = Machine("far", (NUMANode(0, 1, GI), NUMANode(number, 2, GI)))
+    setup = Setup(far, KubeletConfig(topology_manager_policy="restricted"), "kubelet")
+    whys = {change.why for offer in OFFERS for change in offer(setup)}
+    assert ("other policies crash on NUMA node ids above 63" in whys) is beyond
 
 
 def test_the_sum_names_its_parts() -> None:

@@ -186,6 +186,21 @@ def test_a_pod_that_is_in_the_way_elsewhere_says_what_comes_as_long_as_it_stays(
     assert list(held_by_them(part(ONE), OF_CPUS, there, set())) == [PodHolds("one", (CPUS,))]
 
 
+@pytest.mark.parametrize(
+    ("staying", "stays"),
+    [
+        pytest.param(row("cpu", 4, 1, 2, handed=1), True, id="enough with what init containers leave"),
+        pytest.param(row("cpu", 6, 1, 2, handed=1), False, id="too little with that"),
+        pytest.param(row("cpu", 3, 1, 2), False, id="init containers leave nothing"),
+        pytest.param(row("memory", 4, 1, 2, handed=1), False, id="memory ties nothing to where it was"),
+    ],
+)
+def test_where_a_pod_goes_does_not_say_why_if_init_containers_tie_it_elsewhere(staying: Row, *, stays: bool) -> None:
+    """What the pod holds lies on the node where the refused pod goes: that alone would say why."""
+    first, *_ = held_by_them(part(ONE, staying=(refused(staying),)), OF_CPUS, HERE, set())
+    assert first == PodHolds("one", (CPUS,), stays=stays)
+
+
 BOTH = refused(row("cpu", 4, 2, 4), row(GPU, 2, 1, 2))
 SIDE = Own("cpu", "side", "sidecar", 1, 0b01)
 INIT, AWAY = SIDE._replace(container="init", kind="init"), SIDE._replace(container="away", nodes=0b10)
