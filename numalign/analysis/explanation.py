@@ -169,7 +169,7 @@ def explain_outcome(
     # Where providers cannot be asked, nodes have no place in masks, by which tables and steps name them.
     asked = tuple(decision for decision in decisions(outcome) if decision.answers)
     tables = (matrix(outcome.before.node, outcome.demand, decision) for decision in asked)
-    matrices = tuple([table._replace(strayed=strayed(outcome, table.container)) for table in tables])
+    matrices = tuple([table._replace(strayed=strayed(outcome, table.container or "")) for table in tables])
     if outcome.admit:
         tries = Tries(situation, outcome, ALIGNED)
         apart = verdict_of(outcome) in ("spread", "floating")

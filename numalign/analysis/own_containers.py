@@ -65,13 +65,13 @@ def held_before(outcome: Outcome) -> Iterator[Own]:
                 yield Own(block.type, container.name, container.kind, block.size, block.mask)
 
 
-def strayed(outcome: Outcome, container: str | None) -> NUMAMask:
+def strayed(outcome: Outcome, container: str) -> NUMAMask:
     """Return the nodes outside of those chosen that a container's CPUs came from, as `align-by-socket` lets them."""
-    if container is None or outcome.admit or not outcome.before.node.cpu.options.align_by_socket:
+    if outcome.admit or not outcome.before.node.cpu.options.align_by_socket:
         return 0
     hint = outcome.result.hints.get(container)
-    cpus = outcome.after.cpu.assigned(outcome.demand.uid, container)
-    if hint is None or hint.numa_affinity is None or not cpus:
+    cpus = outcome.after.cpu.assigned(outcome.demand.uid, container) or 0
+    if hint is None or hint.numa_affinity is None:
         return 0
     return nodes_of_cpus(outcome.before.node, cpus) & ~hint.numa_affinity
 

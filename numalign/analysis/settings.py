@@ -85,7 +85,7 @@ def options_on(config: KubeletConfig) -> tuple[str, ...]:
     return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
 
 
-def other_settings(setup: Setup, pod: Pod, *, aligning: bool = False) -> Iterator[Flags]:
+def other_settings(setup: Setup, pod: Pod, *, aligning: bool) -> Iterator[Flags]:
     """Yield settings one step away: the least intrusive first, then policies that are laxer, then stricter ones.
 
     Where a pod is to be aligned the strictest policy comes first: what a laxer one aligns may be so by chance.

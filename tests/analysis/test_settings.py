@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numalign.analysis.settings import options_on, other_settings, switched
+from numalign.analysis.settings import apply, options_of, options_on, other_settings, switched, with_option
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
@@ -47,6 +47,29 @@ CASES: list[tuple[str, str, dict[str, Any], Pod, bool, list[str]]] = [
         f"{CPU}=align-by-socket=true", f"{CPU}=distribute-cpus-across-numa=true", *OPTIONS[2:],
         "single-numa-node", "restricted", "best-effort",
     ]),
+    ("an option that the release does not know stays", "mine", {
+        "cpu_manager_policy_options": {"strict-cpu-reservation": "true"},
+    }, ONE, False, [
+        *(text.replace(f"{CPU}=", f"{CPU}=strict-cpu-reservation=true,") for text in OPTIONS),
+        "single-numa-node", "restricted", "best-effort", "none",
+    ]),
+    ("to turn an option off takes no gate, and leaves its place to it", "mine", {
+        "cpu_manager_policy_options": {"align-by-socket": "true", "full-pcpus-only": "true"},
+    }, ONE, False, [
+        f"{CPU}=align-by-socket=false,full-pcpus-only=true",
+        f"{CPU}=align-by-socket=true,full-pcpus-only=false",
+        f"{CPU}=align-by-socket=true,full-pcpus-only=true,distribute-cpus-across-numa=true {ALPHA}",
+        OPTIONS[3], "single-numa-node", "restricted", "best-effort", "none",
+    ]),
+    ("one that is turned on comes last", "mine", {
+        "cpu_manager_policy_options": {"full-pcpus-only": "false", "align-by-socket": "true"},
+        "feature_gates": {"CPUManagerPolicyAlphaOptions": True},
+    }, ONE, False, [
+        f"{CPU}=full-pcpus-only=false,align-by-socket=false",
+        f"{CPU}=full-pcpus-only=false,align-by-socket=true,distribute-cpus-across-numa=true",
+        f"{CPU}=align-by-socket=true,full-pcpus-only=true",
+        OPTIONS[3], "single-numa-node", "restricted", "best-effort", "none",
+    ]),
 ]  # fmt: skip
 
 
@@ -85,3 +108,27 @@ def test_options_that_are_on() -> None:
 def test_what_a_flag_changes(flag: str, text: str, changed: list[tuple[str, str]]) -> None:
     assert switched(flag, text, SOME) == changed
     assert switched(CPU, "full-pcpus-only=true", config("none")) == [("full-pcpus-only", "true")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"topology-manager-policy": "restricted"}, {"topology_manager_policy": "restricted"}),
+        ({CPU: "a=1,b=2"}, {"cpu_manager_policy_options": {"a": "1", "b": "2"}}),
+        ({TOPOLOGY: ""}, {"topology_manager_policy_options": {}}),
+        ({"feature-gates": "A=true,B=false"}, {"feature_gates": {"A": True, "B": False}}),
+    ],
+    ids=["a text", "options", "no options", "gates"],
+)
+def test_a_flag_replaces_its_setting_as_a_whole(flags: dict[str, str], expected: dict[str, Any]) -> None:
+    assert apply(SOME, flags) == SOME._replace(**expected)
+
+
+def test_a_stable_option_takes_no_gate_and_one_with_a_number_is_not_on_or_off() -> None:
+    late = kubelet((1, 34))
+    assert late.options["full-pcpus-only"] == "Stable"
+    assert with_option(Setup(machine("figure-1"), config("none"), "ideal", late), "full-pcpus-only", True) == {
+        CPU: "full-pcpus-only=true"
+    }
+    assert "max-allowable-numa-nodes" in late.options
+    assert "max-allowable-numa-nodes" not in options_of(late)

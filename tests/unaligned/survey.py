@@ -116,7 +116,8 @@ def _done(found: Outcome | None) -> bool:
 
 
 def _settings(tries: Tries) -> Iterator[Mapping[str, str]]:
-    every = [one for one in other_settings(tries.situation.setup, tries.outcome.pod) if one.get(POLICY) != "none"]
+    others = other_settings(tries.situation.setup, tries.outcome.pod, aligning=False)
+    every = [one for one in others if one.get(POLICY) != "none"]
     yield from every
     yield from ({**one, **other} for one, other in combinations(every, 2) if not one.keys() & other.keys())
 
