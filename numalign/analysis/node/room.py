@@ -79,13 +79,13 @@ def _no_memory(session: Session, numa: int, memory: Mapping[str, tuple[int, int]
     """Tell whether no pod may have memory of a node alone: none is free, or it is in use together with another's."""
     groups = session.state.memory.groups
     together = 0 <= numa < len(groups) and groups[numa].bit_count() > 1
-    return together or memory.get(MEMORY, (1, 1))[0] == 0
+    return together or (MEMORY in memory and not memory[MEMORY][0])
 
 
 def _whole(session: Session, free: int) -> int:
     """Count the free CPUs of a node that one container could have: with `full-pcpus-only` whole cores alone count."""
     manager = session.node.cpu
-    if not manager.static or not manager.options.full_pcpus_only:
+    if not manager.options.full_pcpus_only:
         return free.bit_count()
     return sum(core.bit_count() for core in manager.topology.cores.values() if core & free == core)
 

@@ -55,6 +55,14 @@ def test_pages_are_told_of_the_nodes_that_have_some() -> None:
     assert [list(room.memory) for room in rooms(there)] == [[PAGES, "memory"], ["memory"]]
 
 
+def test_a_node_whose_memory_is_all_given_out_has_no_room() -> None:
+    _, there = session(pod("p", 1, "14Gi"))
+    [first, second] = rooms(there)
+
+    assert (first.memory["memory"], first.largest) == ((0, 14 * GI), 0)
+    assert second.largest > 0
+
+
 def test_memory_in_use_over_nodes_leaves_no_room_on_one() -> None:
     _, there = session(pod("p", 1, "20Gi"), topology_manager_policy="best-effort")
 
