@@ -61,7 +61,7 @@ def _placement(node: Node, judged: Alignment, name: str) -> Placement:
     touched = list(ids(judged.nodes))
     pairs = [distance_between(node, 1 << one, 1 << other) for one in touched for other in touched]
     known = [pair for pair in pairs if pair is not None]
-    if not known or len(known) < len(pairs):
+    if len(known) < len(pairs):
         return Placement(name, places, None, None)
-    local = min(known[index * len(touched) + index] for index in range(len(touched)))
-    return Placement(name, places, sum(known) / len(known), local)
+    to_themselves = known[:: len(touched) + 1]
+    return Placement(name, places, sum(known) / len(known), min(to_themselves))

@@ -43,6 +43,11 @@ def test_each_resource_has_its_nodes_and_its_way_to_the_cpus() -> None:
     assert placed.distance == (10 + 30 + 30 + 10) / 4
 
 
+def test_the_nearest_of_its_nodes_to_itself_counts_as_local() -> None:
+    placed = only(outcome(config("none"), pod("p", 2, gpu=1), on=line(((12, 30), (30, 10)))))
+    assert (placed.distance, placed.local) == ((12 + 30 + 30 + 10) / 4, 10)
+
+
 def test_together_it_pays_the_way_home() -> None:
     placed = only(outcome(config("single-numa-node"), pod("p", 2, gpu=1), on=THREE))
     assert [(place.nodes, place.distance) for place in placed.places] == [(0b100, 10)] * 2
@@ -101,6 +106,9 @@ def test_rows_follow_ascending_ids_whatever_the_ids() -> None:
     node = outcome(config("none"), pod("p"), on=sparse).before.node
     assert distance_between(node, 1 << 0, 1 << 9) == 30
     assert distance_between(node, 1 << 9, 1 << 4) == 20
+    backwards = sparse._replace(numa_nodes=sparse.numa_nodes[::-1])
+    node = outcome(config("none"), pod("p"), on=backwards).before.node
+    assert distance_between(node, 1 << 9, 1 << 0) == 30
 
 
 def test_each_container_has_a_placement_in_the_kubelets_order() -> None:

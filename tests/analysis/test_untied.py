@@ -56,11 +56,56 @@ def burstable(**more: str) -> Pod:
             [("app", "memory", "memory-manager", False), ("app", "nobody.com/nic", "no-plugin", False)],
             id="devices that nobody offers",
         ),
+        pytest.param(
+            config("single-numa-node", cpu_manager_policy="none"),
+            pod("p", 2, gpu=2),
+            [("app", "cpu", "cpu", False), ("app", "memory", "memory-manager", False)],
+            id="whole CPUs that nobody hands out",
+        ),
+        pytest.param(
+            SINGLE,
+            pod_of("p", app={"cpu": "0", "memory": "0", GPU: "2", "nobody.com/nic": "0"}),
+            [],
+            id="nothing of any but devices",
+        ),
+        pytest.param(
+            config("single-numa-node", **STATIC),
+            pod_of("p", app={**limits(6), "memory": "1500m"}),
+            [("app", "memory", "bytes", False)],
+            id="no whole number of bytes",
+        ),
+        pytest.param(
+            SINGLE,
+            read_pod({"metadata": {"name": "p"}, "spec": {
+                "resources": {"limits": limits(1)},
+                "containers": [{"name": "app", "resources": {"limits": limits(0.5, gpu=2)}}],
+            }}),
+            [],
+            id="a pod with resources of its own",
+        ),
     ],
-)
+)  # fmt: skip
 def test_what_no_table_counts(settings: KubeletConfig, asked: Pod, expected: list[tuple[str, str, str, bool]]) -> None:
     found = outcome(settings, asked)
     assert not found.admit
     tables = [matrix(found.before.node, found.demand, one) for one in decisions(found)]
     told = [(one.container, one.resource, one.kind, one.counted) for one in untied(found, tables)]
     assert sorted(told) == expected
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        ("pod", [("one", (("one", 1500 * 10**6),)), ("two", (("one", 1500 * 10**6),))]),
+        ("container", [("one", ())]),
+    ],
+)
+def test_a_decision_about_the_whole_pod_counts_no_memory_where_one_container_asks_for_parts_of_a_byte(
+    scope: str, expected: list[tuple[str, tuple[tuple[str, int], ...]]]
+) -> None:
+    """It names the container, with what it asks for, at each of them."""
+    settings = config("single-numa-node", topology_manager_scope=scope, **STATIC)
+    found = outcome(settings, pod_of("p", one=limits(1, "1500m"), two=limits(0.5, "1Gi")))
+    tables = [matrix(found.before.node, found.demand, one) for one in decisions(found)]
+    told = [one for one in untied(found, tables) if one.resource == "memory"]
+    assert [(one.container, one.odd) for one in told if one.kind == "bytes"] == expected
