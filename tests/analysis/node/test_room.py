@@ -63,6 +63,15 @@ def test_a_node_whose_memory_is_all_given_out_has_no_room() -> None:
     assert second.largest > 0
 
 
+def test_a_node_with_an_id_that_no_mask_holds_has_room() -> None:
+    """Neither manager that would crash on it is on; its four CPUs are given out all the same."""
+    first, second = machine("figure-1").numa_nodes
+    on = machine("figure-1")._replace(numa_nodes=(first._replace(id=-1), second))
+    there = open_session(Setup(on, config("none"), "ideal"))
+
+    assert [(room.node, room.largest) for room in rooms(there)] == [(-1, 4), (1, 4)]
+
+
 def test_memory_in_use_over_nodes_leaves_no_room_on_one() -> None:
     _, there = session(pod("p", 1, "20Gi"), topology_manager_policy="best-effort")
 
