@@ -41,6 +41,20 @@ def test_amounts_that_are_no_whole_number_of_bytes() -> None:
     assert unreadable_amounts(refused) == (Unreadable("b", "memory", 1_500_000_000),)
 
 
+def test_a_share_of_a_cpu_is_none_of_them() -> None:
+    refused = outcome(config("none", **STATIC), pod_of("p", a=limits(0.5, "1500m")), fit_check=False)
+
+    assert unreadable_amounts(refused) == (Unreadable("a", "memory", 1_500_000_000),)
+
+
+def test_those_of_a_container_behind_the_refused_one_are_nothing_to_it() -> None:
+    settings = config("none", **STATIC)
+    refused = outcome(settings, pod_of("p", a=limits(1, "100Gi"), b=limits(1, "1500m")), fit_check=False)
+
+    assert (refused.result.provider, refused.result.container) == ("memory", "a")
+    assert unreadable_amounts(refused) == ()
+
+
 def test_where_something_else_failed_there_are_none() -> None:
     settings = config("none", cpu_manager_policy_options={"full-pcpus-only": "true"}, **STATIC)
     refused = outcome(settings, pod_of("p", a=limits(1, "1500m")), on=THREADS, fit_check=False)
