@@ -11,7 +11,7 @@ from numalign.analysis.situation import Situation, arrivals
 from numalign.kubelet.admission import admit
 from numalign.kubelet.config import IDEAL
 from numalign.kubelet.setup import Setup
-from numalign.kubelet.topology.hints import TopologyHint
+from numalign.kubelet.topology.hints import NO_PREFERENCE, TopologyHint
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, NIC, machine, pod
 
@@ -42,6 +42,23 @@ def test_the_cross_product_is_the_announcements() -> None:
         TopologyHint(0b10, True),
         "smaller number",
     )
+
+
+@pytest.mark.parametrize(("more", "shown"), [(3, 64), (4, 0)], ids=["as many as are shown", "too many"])
+def test_of_many_combinations_only_the_number_is_told(more: int, shown: int) -> None:
+    """Each resource doubles them."""
+    node, decision, _ = steps("single-numa-node", ALIGNED)
+    others = {f"other.com/{number}": said[NIC] for said in decision.answers if NIC in said for number in range(more)}
+    answers = tuple({**said, **others} if NIC in said else said for said in decision.answers)
+    found = merging(node, decision._replace(answers=answers))
+    assert (found.combinations, len(found.table)) == (8 << more, shown)
+
+
+def test_what_has_no_opinion_is_in_no_combination() -> None:
+    node, decision, _ = steps("single-numa-node", ALIGNED)
+    answers = tuple({**said, GPU: NO_PREFERENCE} if GPU in said else said for said in decision.answers)
+    found = merging(node, decision._replace(answers=answers))
+    assert (found.resources, found.combinations) == (("cpu", NIC), 4)
 
 
 def test_twelve_sets_are_aligned() -> None:
