@@ -6,7 +6,7 @@ huge pages (docs/rules/memory-manager.md 15-18), devices (docs/rules/device-mana
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -128,9 +128,9 @@ def _pod_cpus(pod: Pod, containers: tuple[ContainerDemand, ...]) -> int:
 
 
 def _pod_memory(containers: tuple[ContainerDemand, ...]) -> ResourcePairs | None:
-    sidecars = Counter[str]()
-    peaks = Counter[str]()
-    apps = Counter[str]()
+    sidecars: dict[str, int] = defaultdict(int)
+    peaks: dict[str, int] = defaultdict(int)
+    apps: dict[str, int] = defaultdict(int)
     for demand in containers:
         if demand.memory is None:
             return None

@@ -66,11 +66,11 @@ def socket_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:
     """List sockets: one with free CPUs in two NUMA nodes is listed twice on a NUMA-first machine (8.6)."""
     if topology.socket_first:
         return by_free(topology.sockets, free)
-    return [
-        socket
-        for node in by_free(topology.nodes, free)
-        for socket in by_free(topology.sockets_of_node[node.id], free, node.cpus)
-    ]
+    order: list[Unit] = []
+    for node in by_free(topology.nodes, free):
+        sockets = topology.sockets_of_node[node.id]
+        order += sockets if len(sockets) == 1 else by_free(sockets, free, node.cpus)
+    return order
 
 
 def uncore_order(topology: CPUTopology, free: CPUSet) -> list[Unit]:

@@ -31,7 +31,7 @@ from numalign.kubelet.topology.hints import (
     masks_by_width,
 )
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
-from numalign.model.cpuset import NUMAMask
+from numalign.model.cpuset import NUMAMask, ids
 
 Need = tuple[PerNode, int]
 """What each node has free of a resource, and how much of it is needed."""
@@ -149,7 +149,10 @@ def narrowest(manager: MemoryManager, request: Request) -> int:
     if len(request) == 1:
         return width
     # Each resource alone needs no more than `width`; together they may need more.
-    demands = tuple(AtLeast(manager.allocatable[places[resource]], amount) for resource, amount in request)
+    needs = [(manager.allocatable[places[resource]], amount) for resource, amount in request]
+    if width == 1 and any(all(row[node] >= amount for row, amount in needs) for node in manager.node_ids):
+        return 1
+    demands = tuple(AtLeast(row, amount) for row, amount in needs)
     return narrowest_width((MaskSet(manager.nodes, demands),))
 
 
@@ -169,6 +172,10 @@ def best_hint(hints: HintFamily | HintList, required: NUMAMask) -> TopologyHint 
         worse, _, mask = min(found)
         return TopologyHint(mask, not worse)
     nodes = hints.nodes
+    if hints.width == 1 and not required & (required - 1):
+        for node in (required,) if required else (1 << place for place in ids(nodes)):
+            if hints.has(node):
+                return TopologyHint(node, True)
     sets = [mask_set._replace(required=mask_set.required | required) for mask_set in hints.sets]
     for width in range(hints.width, nodes.bit_count() + 1):
         masks = [mask for mask_set in sets if (mask := best_member((mask_set,), width)) is not None]
@@ -205,7 +212,15 @@ def sum_of(amounts: Sequence[int], mask: NUMAMask) -> int:
 
 def _enough(needs: Iterable[Need], mask: NUMAMask) -> bool:
     """Tell whether the nodes of a mask have all that is needed."""
-    return all(sum_of(free, mask) >= amount for free, amount in needs)
+    for free, amount in needs:
+        rest = mask
+        while rest:
+            low = rest & -rest
+            amount -= free[low.bit_length() - 1]
+            rest ^= low
+        if amount > 0:
+            return False
+    return True
 
 
 def _fits(manager: MemoryManager, state: MemoryState, uid: str, request: Request, mask: NUMAMask) -> bool:

@@ -49,7 +49,7 @@ def merge(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> tup
     if single and numa.distances is not None:
         numa = numa._replace(distances=None)
     lists = filter_answers(answers)
-    if numa.reads_past_a_row():
+    if numa.distances is not None and numa.reads_past_a_row():
         from numalign.kubelet.topology.merge.walk import merge_by_walking
 
         best = merge_by_walking(explicit(lists), numa)

@@ -70,8 +70,12 @@ def _preferred(families: Sequence[HintFamily], numa: NUMAInfo) -> NUMAMask | Non
     by_width = True
     for family in families:
         by_width = by_width and family.socket_alignment is None
-    if by_width and width == 1 and numa.distances is None:
-        return _single_node(families)
+    if by_width:
+        for family in families:
+            if family.width != width:
+                return None
+        if width == 1 and numa.distances is None:
+            return _single_node(families)
     # The resources of one provider often share a family (memory and its huge pages).
     distinct = [family for index, family in enumerate(families) if family not in families[:index]]
     for each in (width,) if by_width else range(1, numa.full.bit_count() + 1):
