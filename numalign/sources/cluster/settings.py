@@ -80,8 +80,8 @@ _WEIGHTS: Final = turned(
 
 
 def _resynced(cache: CacheConfig) -> CacheConfig:
-    """Refuse what the plugin reads as another mode (docs/rules/scheduling.md 3.3)."""
-    if cache.mode == "over_reserve" and not cache.resync_s:
+    """Refuse what the plugin reads as another mode (docs/rules/scheduling.md 3.3); a run counts in microseconds."""
+    if cache.mode == "over_reserve" and cache.resync_s < 1e-6:
         raise FieldError(("resync_s",), "over_reserve needs a number above 0; fix: mode: passthrough")
     return cache
 

@@ -110,6 +110,7 @@ def test_nodes_of_a_group_share_their_kubelet() -> None:
             "nodes: []\nscheduler: {cache: {mode: over_reserve, resync_s: 0}}",
             "scheduler.cache.resync_s: over_reserve needs a number above 0; fix: mode: passthrough",
         ),
+        ("nodes: []\nscheduler: {cache: {mode: over_reserve, resync_s: 0.0000001}}", "over_reserve needs a number"),
         ("nodes: []\nversion: 2", "version: expected 1, got 2"),
         ("nodes: [{name: a, machine: figure-1, exporter: {loss: 2}}]", "loss: expected a probability from 0 to 1"),
         ("nodes: [{name: a, machine: figure-1, allocatable: {cpu: lots}}]", "allocatable: expected quantities"),
