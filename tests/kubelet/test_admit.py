@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, NoReturn
 
 import pytest
@@ -297,6 +298,17 @@ class TestReasons:
             "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2",
         )
         assert result.stage == "allocate"
+
+    def test_a_refusal_leaves_nothing_to_the_collector(self) -> None:
+        """What a pod was refused for is freed with the answer: an error that is kept with its frames would stay."""
+        on = start("best-effort")
+        for _ in range(2):
+            gc.collect()
+            _, result = node.admit(*on, pod("p", asks("1", gpu=5)))
+            assert result.stage == "allocate"
+            del result
+
+        assert gc.collect() == 0
 
     def test_admitted_says_nothing(self) -> None:
         _, result = node.admit(*start("restricted"), pod("p", asks("1")))

@@ -149,7 +149,7 @@ def decide(
         name = container.name
         answers = tuple([provider.container_hints(of, held, pod, container) for (provider, of), held in asked])
     effort = NO_EFFORT
-    if may_be_slow(manager.policy, answers, manager.numa):
+    if may_be_slow(manager.policy, sum(map(len, answers)), len(manager.numa.nodes)):
         asked = zip(manager.providers, state.states, strict=True)
         sets = sum([provider.sets_tried(of, held, pod, container) for (provider, of), held in asked])
         lists = [hints for answer in answers for hints in answer.values()]
@@ -216,6 +216,7 @@ class Failure(NamedTuple):
     """A call to a provider that went wrong."""
 
     error: AllocationError | KubeletPanicError | KubeletHangError
+    """Where it is kept it comes without its frames, which would hold all that they know until the collector comes."""
     provider: ProviderName | Literal[""] = ""
     """Empty: it was while hints were made or merged."""
 
@@ -230,7 +231,7 @@ def allocate(
         try:
             states[place] = provider.allocate(of, states[place], pod, container, hint)
         except (AllocationError, KubeletPanicError, KubeletHangError) as error:
-            failure = Failure(error, provider.name)
+            failure = Failure(error.with_traceback(None), provider.name)
             break
     device, cpu, memory = states
     return NodeState((device, cpu, memory), state.pods, state.hints, state.leftovers), failure

@@ -108,6 +108,6 @@ def _allocate(
         except (AllocationError, KubeletPanicError, KubeletHangError) as error:
             if isinstance(error, AllocationError) and error.left is not None:
                 states[place] = error.left
-            failure = Failure(error, provider.name)
+            failure = Failure(error.with_traceback(None), provider.name)
             break
     return state._replace(states=tuple(states)), failure
