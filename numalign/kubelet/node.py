@@ -136,7 +136,7 @@ def start(setup: Setup) -> tuple[Node, NodeState]:
         config=config,
         kubelet=kubelet,
         topology=topology,
-        reader=reader(kubelet.reading, kubelet.gates_with(config.feature_gates)),
+        reader=reader(kubelet.reading, started.gates),
         reservation=started.reservation,
     )
     return node, empty_state(node)

@@ -242,7 +242,7 @@ def _capacity(setup: Setup) -> Iterator[SettingChange]:
     reservation = reserving.readable_reservation(config, machine)
     if reservation is None:
         return
-    have = reserving.capacity(machine)
+    have = reservation.capacity
     for resource, amount in sorted(reservation.total.items()):
         if amount.quantity.nano > have[resource].quantity.nano:
             why = f"the machine has less {resource} than is reserved"

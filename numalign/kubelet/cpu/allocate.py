@@ -78,7 +78,8 @@ def choose(manager: CPUManager, free: CPUSet, request: int, numa_affinity: NUMAM
     if numa_affinity is not None:
         aligned = free & _aligned(manager, numa_affinity)
         chosen = manager.take(aligned, min(aligned.bit_count(), request))
-    return chosen | manager.take(free & ~chosen, request - chosen.bit_count())
+    rest = request - chosen.bit_count()
+    return chosen | manager.take(free & ~chosen, rest) if rest else chosen
 
 
 def _aligned(manager: CPUManager, numa_affinity: NUMAMask) -> CPUSet:

@@ -6,6 +6,7 @@ Built once a machine; every unit carries its CPUs as one precomputed set, so tha
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
@@ -103,7 +104,7 @@ def _build(cpus: CPUSet, told: _Told) -> CPUTopology:
         uncores=uncore_units,
         cores=cores,
         shapes=_shapes(cores),
-        smallest_core=min(core.bit_count() for core in cores.values()),
+        smallest_core=min(map(int.bit_count, cores.values())),
         smallest_node=min(node.cpus.bit_count() for node in node_units),
         smallest_socket=min(socket.cpus.bit_count() for socket in socket_units),
         nodes_of_socket=_children(socket_units, node_units),
@@ -125,9 +126,8 @@ def _cpus_by_unit(told: _Told) -> tuple[dict[int, int], dict[int, int], dict[int
     """Gather the CPUs of each core, NUMA node, socket and uncore cache."""
     numa_nodes, core_sets, sockets_told, uncores_told = told
     cores: dict[int, int] = {}
-    nodes: dict[int, int] = {}
-    sockets: dict[int, int] = {}
-    uncores: dict[int, int] = {}
+    sockets: dict[int, int] = defaultdict(int)
+    uncores: dict[int, int] = defaultdict(int)
     entries = list(_core_entries(numa_nodes, core_sets))
     core_ids = reduce(or_, [core & -core for _, core in entries])
     socket_of, uncore_of = _unit_of(sockets_told, core_ids), _unit_of(uncores_told, core_ids)
@@ -135,11 +135,10 @@ def _cpus_by_unit(told: _Told) -> tuple[dict[int, int], dict[int, int], dict[int
         core_id = (core & -core).bit_length() - 1
         socket = socket_of.get(core_id, node)
         cores[core_id] = core
-        nodes[node] = nodes.get(node, 0) | core
-        sockets[socket] = sockets.get(socket, 0) | core
+        sockets[socket] |= core
         if uncore_of:
-            uncore = uncore_of.get(core_id, socket)
-            uncores[uncore] = uncores.get(uncore, 0) | core
+            uncores[uncore_of.get(core_id, socket)] |= core
+    nodes = {node: cpus for node, cpus in numa_nodes if cpus}
     return cores, nodes, sockets, uncores or sockets  # where no cache is known, a socket stands for one
 
 
@@ -173,8 +172,7 @@ def _children(parents: Iterable[Unit], units: Iterable[Unit]) -> dict[int, tuple
 
 
 def _shapes(cores: Mapping[int, int]) -> tuple[CoreShape, ...]:
-    by_shape: dict[int, int] = {}
+    by_shape: dict[int, int] = defaultdict(int)
     for core_id, cpus in cores.items():
-        shape = cpus >> core_id
-        by_shape[shape] = by_shape.get(shape, 0) | 1 << core_id
+        by_shape[cpus >> core_id] |= 1 << core_id
     return tuple([CoreShape(tuple(ids(shape)), core_ids) for shape, core_ids in by_shape.items()])

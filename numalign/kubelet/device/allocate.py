@@ -106,6 +106,8 @@ def _choose(
         return held
     taken = _lowest(state.reusable.get(name, 0), amount)
     need = amount - taken.bit_count()
+    if not need:
+        return taken
     free = resource.healthy & ~state.allocated.get(name, 0) & ~taken
     if free.bit_count() < need:
         raise AllocationError(

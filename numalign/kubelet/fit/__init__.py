@@ -12,7 +12,7 @@ from functools import cached_property
 
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.demand import with_overhead
-from numalign.kubelet.start.reservation import Reservation, capacity
+from numalign.kubelet.start.reservation import Reservation
 from numalign.model.machine import Machine
 from numalign.model.pod import Pod
 from numalign.model.quantity import Quantity, from_int
@@ -24,7 +24,7 @@ def allocatable(config: KubeletConfig, machine: Machine, reservation: Reservatio
 
     Without a known file system `ephemeral-storage` is missing, and the fit check should not judge it (6.5).
     """
-    had = capacity(machine, storage=config.local_storage_capacity_isolation)
+    had = reservation.capacity
     result = {
         resource: Quantity(max(0, amount.quantity.nano - reservation.nano(resource)), amount.quantity.format, None)
         for resource, amount in had.items()

@@ -66,9 +66,8 @@ def allocate_until_1_36(
     if breaks_group(manager, state, mask):
         raise AllocationError(GROUP_BROKEN)
     blocks = tuple([Block(mask, resource, amount) for resource, amount in request])
-    held = {**state.entries.get(pod.uid, {}), container.name: blocks}
-    state = _update_reusable(charge(manager, state, pod.uid, blocks, held), pod.uid, container, blocks)
-    return _shrink(state, pod, container, blocks)
+    held = {**_shrink(state.entries.get(pod.uid, {}), pod, container, blocks), container.name: blocks}
+    return _update_reusable(charge(manager, state, pod.uid, blocks, held), pod.uid, container, blocks)
 
 
 def settle(manager: MemoryManager, state: MemoryState, uid: str, request: Request, hint: TopologyHint) -> NUMAMask:
@@ -181,16 +180,18 @@ def _update_reusable(
     return state._replace(reusable_pod=uid, reusable=reusable)
 
 
-def _shrink(state: MemoryState, pod: PodDemand, container: ContainerDemand, blocks: tuple[Block, ...]) -> MemoryState:
+def _shrink(
+    entry: Mapping[str, tuple[Block, ...]], pod: PodDemand, container: ContainerDemand, blocks: tuple[Block, ...]
+) -> dict[str, tuple[Block, ...]]:
     """Take from earlier init containers' blocks what a new container took over from them (rule 41)."""
-    held = dict(state.entries[pod.uid])
+    held = dict(entry)
     rest = {(block.mask, block.type): block.size for block in blocks}
     for earlier in pod.containers:
         if earlier.name == container.name:
             break
         if earlier.kind == "init" and earlier.name in held:
             held[earlier.name] = _shrunk(held[earlier.name], rest)
-    return state._replace(entries={**state.entries, pod.uid: held})
+    return held
 
 
 def _shrunk(blocks: tuple[Block, ...], rest: dict[tuple[int, str], int]) -> tuple[Block, ...]:

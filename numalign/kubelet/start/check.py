@@ -50,6 +50,7 @@ class Started(NamedTuple):
 
     config: KubeletConfig
     """The settings as this release knows them."""
+    gates: Gates
     options: topology.TopologyOptions
     device: DeviceManager
     cpu: CPUManager
@@ -98,15 +99,11 @@ def check_start(setup: Setup) -> Started:
     )
     cpu = kubelet.cpu.start(given)  # row 8
     memory = kubelet.memory.start(given)  # row 9
-    check_capacity(reservation, machine)  # row 12
+    check_capacity(reservation)  # row 12
     _check_numa_ids(config, machine)
+    device = kubelet.device.start(given)
     return Started(
-        config=config,
-        options=options,
-        device=kubelet.device.start(given),
-        cpu=cpu,
-        memory=memory,
-        reservation=reservation,
+        config=config, gates=gates, options=options, device=device, cpu=cpu, memory=memory, reservation=reservation
     )
 
 

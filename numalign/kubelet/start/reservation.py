@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 
 from numalign.errors import StartError
@@ -61,6 +61,8 @@ class Amount(NamedTuple):
 class Reservation(NamedTuple):
     """The node reservation and the parts it is made of. Each mapping: resource -> amount."""
 
+    capacity: Mapping[str, Amount]
+    """What can be reserved and how much the machine has (admission-fit.md 6.1)."""
     system: Mapping[str, Amount]
     kube: Mapping[str, Amount]
     eviction: Mapping[str, Amount]
@@ -92,13 +94,14 @@ def reserve(config: KubeletConfig, machine: Machine, reserved_cpus: int) -> Rese
     kube = read_reserved("--kube-reserved", kube_texts)
     system = read_reserved("--system-reserved", system_texts)
     eviction = evict(thresholds(config), machine)
+    capacity = _capacity(machine, storage=config.local_storage_capacity_isolation)
     total = {}
-    for resource in capacity(machine, storage=config.local_storage_capacity_isolation):
+    for resource in capacity:
         parts = [part[resource] for part in (system, kube, eviction) if resource in part]
         amount = add(parts)
         if amount.quantity.nano:
             total[resource] = amount
-    return Reservation(system=system, kube=kube, eviction=eviction, total=total)
+    return Reservation(capacity=capacity, system=system, kube=kube, eviction=eviction, total=total)
 
 
 def thresholds(config: KubeletConfig) -> Mapping[str, str]:
@@ -118,22 +121,19 @@ def readable_reservation(config: KubeletConfig, machine: Machine) -> Reservation
         return None
 
 
-def capacity(machine: Machine, *, storage: bool = True) -> dict[str, Amount]:
-    """List what can be reserved and how much the machine has (admission-fit.md 6.1).
-
-    Args:
-        machine: the machine.
-        storage: whether the kubelet counts local storage (`localStorageCapacityIsolation`).
-    """
+def _capacity(machine: Machine, *, storage: bool) -> dict[str, Amount]:
+    """List how much a machine has; `storage`: the kubelet counts local storage (`localStorageCapacityIsolation`)."""
+    cpus = machine.cpus.bit_count()
     result = {
-        "cpu": Amount(Quantity(machine.cpus.bit_count() * NANO, "DecimalSI", machine.cpus.bit_count()), -3),
+        "cpu": Amount(Quantity(cpus * NANO, "DecimalSI", cpus), -3),
         "memory": _bytes(machine.memory),
     }
     if machine.storage is not None and storage:
         result["ephemeral-storage"] = _bytes(machine.storage)
-    pages: Counter[str] = Counter()
+    pages: dict[str, int] = defaultdict(int)
     for node in machine.numa_nodes:
-        pages.update(node.hugepages)
+        for size, amount in node.hugepages.items():
+            pages[size] += amount
     for size in sorted(pages):
         result[hugepages(size)] = _bytes(pages[size])
     return result
@@ -154,13 +154,13 @@ def add(parts: list[Amount]) -> Amount:
     return Amount(Quantity(total, form or "DecimalSI", None), finest)
 
 
-def check_capacity(reservation: Reservation, machine: Machine) -> None:
+def check_capacity(reservation: Reservation) -> None:
     """Refuse a reservation beyond the machine's capacity (rule 38).
 
     Raises:
         StartError: naming every such resource, by name.
     """
-    have = capacity(machine)
+    have = reservation.capacity
     too_much = [
         f'Resource "{resource}" has a reservation of {inner_form(amount)} but capacity of '
         f"{inner_form(have[resource])}. Expected capacity >= reservation."

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from math import inf, prod
 from typing import Final
 
 from numalign.kubelet.errors import KubeletHangError
-from numalign.kubelet.topology.hints import AtLeast, HintFamily, HintList, Hints, MaskSet, ProviderAnswer
+from numalign.kubelet.topology.hints import AtLeast, HintFamily, HintList, Hints, MaskSet
 from numalign.kubelet.topology.merge.lists import NUMAInfo
 from numalign.values import NamedTuple
 
@@ -66,11 +67,11 @@ def all_sets(nodes: int) -> int:
     return (1 << nodes) - 1
 
 
-def may_be_slow(policy: str, answers: Iterable[ProviderAnswer], numa: NUMAInfo) -> bool:
+@cache  # asked at every decision, and there are few answers
+def may_be_slow(policy: str, resources: int, nodes: int) -> bool:
     """Tell whether a decision may take a second, if every set that it keeps (7) were a hint of each resource."""
-    opinions, nodes = sum(map(len, answers)), numa.full.bit_count()
     kept = nodes if policy == SINGLE_NUMA_NODE else all_sets(nodes)
-    return Effort(all_sets(nodes) * opinions, kept**opinions).seconds >= SLOW
+    return Effort(all_sets(nodes) * resources, kept**resources).seconds >= SLOW
 
 
 def endure(effort: Effort, before: float = 0.0) -> Effort:

@@ -10,7 +10,8 @@ Masks are ints over node *ids*: bit i is NUMA node i.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import combinations
 from typing import Final
@@ -20,14 +21,9 @@ from numalign.model.cpuset import NUMAMask
 from numalign.values import NamedTuple
 
 
-def fewest(sums: Iterable[int], amount: int) -> int:
+def fewest(sums: Sequence[int], amount: int) -> int:
     """Count how few nodes reach an amount, of what the biggest, the two biggest … have together; all, if none do."""
-    count = 0
-    for most in sums:
-        count += 1
-        if most >= amount:
-            break
-    return count
+    return min(bisect_left(sums, amount) + 1, len(sums))
 
 
 class TopologyHint(NamedTuple):

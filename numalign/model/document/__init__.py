@@ -187,7 +187,7 @@ def record(
     rows = [(one.key, one.to, one.form.read, absent[at], one.null, one.missing) for at, one in enumerate(fields)]
 
     def take(value: object) -> T:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise unfit(wanted, value)
         if not others and not value.keys() <= keys.keys():
             only(as_mapping(value, wanted), keys)
@@ -272,7 +272,7 @@ as_dict: Final[Callable[..., Data]] = dict
 
 def as_mapping(value: object, wanted: str = "a mapping") -> Mapping[str, Any]:
     """Take a mapping with keys that are text."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise unfit(wanted, value)
     for key in value:
         if not isinstance(key, str) or not key.isprintable():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from operator import length_hint
 from typing import Final, TypeVar
 
 from numalign.model import cpuset, quantity
@@ -12,6 +13,8 @@ from numalign.model.path import FieldError, unfit
 
 T = TypeVar("T")
 Other = TypeVar("Other")
+
+_LISTS: Final = (list, tuple)
 
 MAX_CPU: Final = 16383
 """Largest CPU id in a machine: twice what Linux can be built for."""
@@ -123,7 +126,7 @@ def _cpus(value: object) -> int:
         return members
     if type(value) is int:
         return 1 << _CPU.read(value)
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _LISTS):
         raise unfit('a CPU list like "0-3,8"', value)
     for index, cpu in enumerate(value):
         if type(cpu) is not int or not 0 <= cpu <= MAX_CPU:
@@ -171,16 +174,14 @@ def list_of(form: Form[T], wanted: str = "a list", also: Schema = NOTHING) -> Fo
     inner = form.read
 
     def take(value: object) -> tuple[T, ...]:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, _LISTS):
             raise unfit(wanted, value)
-        result: list[T] = []
+        rest = iter(value)
         try:
-            for one in value:
-                result.append(inner(one))  # noqa: PERF401 (how many are read tells where an error is)
+            return tuple(map(inner, rest))
         except FieldError as error:
-            error.path = (len(result), *error.path)
+            error.path = (len(value) - length_hint(rest) - 1, *error.path)
             raise
-        return tuple(result)
 
     def plain(values: Sequence[T]) -> list[object]:
         return [form.write(one) for one in values]
@@ -226,8 +227,9 @@ def turned(form: Form[T], there: Callable[[T], Other], back: Callable[[Other], T
 
 def either(mapping: Form[T], other: Form[T]) -> Form[T]:
     """Describe what may be a mapping, as which it is written, or something else."""
+    of_mapping, of_other = mapping.read, other.read
     return Form(
-        lambda value: mapping.read(value) if isinstance(value, Mapping) else other.read(value),
+        lambda value: of_mapping(value) if isinstance(value, dict) else of_other(value),
         mapping.write,
         {"anyOf": [other.schema, mapping.schema]},
     )

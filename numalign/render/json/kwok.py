@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from numalign.dra.writing import written_class, written_slice
 from numalign.kubelet.releases.release import version_text
-from numalign.kubelet.start.reservation import capacity
 from numalign.model.quantity import canonical
 from numalign.scheduler.nrt.value import amount_text, manifest
 
@@ -166,5 +165,4 @@ def _status(node: ClusterNode) -> Data:
 
 def _capacity(session: Session) -> Data:
     """Write what the hardware has; of devices and pods all is allocatable."""
-    found = capacity(session.node.machine, storage=session.node.config.local_storage_capacity_isolation)
-    return {name: canonical(amount.quantity) for name, amount in found.items()}
+    return {name: canonical(amount.quantity) for name, amount in session.node.reservation.capacity.items()}

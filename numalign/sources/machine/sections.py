@@ -12,6 +12,7 @@ from numalign.model.cpuset import format_set, ids
 from numalign.model.document import (
     NAME,
     NEEDED,
+    AnyForm,
     Form,
     as_mapping,
     field,
@@ -119,21 +120,18 @@ def _few(nodes: tuple[NUMANode, ...]) -> tuple[NUMANode, ...]:
 
 
 _MISSING: Final = 'expected {id: 0, cpus: "0-3"}, got nothing'
-_UNIT: Final = either(
-    record(
-        Unit,
-        field("id", integer(-MAX_NODE_ID, MAX_NODE_ID, "an id"), missing=_MISSING),
-        field("cpus", cpu_list, missing=_MISSING),
-    ),
-    turned(cpu_list, lambda cpus: Unit(MAX_NODE_ID + 1, cpus), lambda unit: unit.cpus),
+_NUMBERED: Final[AnyForm] = record(
+    Unit,
+    field("id", integer(-MAX_NODE_ID, MAX_NODE_ID, "an id"), missing=_MISSING),
+    field("cpus", cpu_list, missing=_MISSING),
 )
-_UNITS: Final = list_of(_UNIT, "a list of CPU sets")
+_UNITS: Final[AnyForm] = list_of(either(_NUMBERED, cpu_list), "a list of CPU sets")
 units: Final[Form[tuple[Unit, ...]]] = Form(
     lambda value: tuple(
-        [unit if unit.id <= MAX_NODE_ID else Unit(index, unit.cpus) for index, unit in enumerate(_UNITS.read(value))]
+        [Unit(index, one) if isinstance(one, int) else one for index, one in enumerate(_UNITS.read(value))]
     ),
     lambda listed: [
-        format_set(unit.cpus) if unit.id == index else _UNIT.write(unit) for index, unit in enumerate(listed)
+        format_set(unit.cpus) if unit.id == index else _NUMBERED.write(unit) for index, unit in enumerate(listed)
     ],
     _UNITS.schema,
 )

@@ -15,7 +15,6 @@ from numalign.kubelet.start.reservation import (
     Amount,
     Reservation,
     add,
-    capacity,
     check_capacity,
     inner_form,
     readable_reservation,
@@ -166,7 +165,7 @@ def test_reservation_beyond_capacity(
 ) -> None:
     config = KubeletConfig(kube_reserved=kube, system_reserved=system, eviction_hard={})
     with pytest.raises(StartError) as caught:
-        check_capacity(reserved(config, MACHINE), MACHINE)
+        check_capacity(reserved(config, MACHINE))
     assert caught.value.message == (
         f'invalid Node Allocatable configuration. Resource "{resource}" has a reservation of {wanted} but capacity of '
         f"{have}. Expected capacity >= reservation."
@@ -180,7 +179,7 @@ def test_all_that_a_machine_has_can_be_reserved(storage: str) -> None:
     given = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": storage}
     part = reserved(KubeletConfig(kube_reserved=given, eviction_hard={}), machine)
     with nullcontext() if storage == "10Gi" else pytest.raises(StartError, match='"ephemeral-storage" has a reserv'):
-        check_capacity(part, machine)
+        check_capacity(part)
 
 
 def test_thresholds_of_what_cannot_be_reserved_and_of_nothing_are_no_part() -> None:
@@ -244,4 +243,8 @@ def test_what_a_configuration_reserves_that_nobody_has_checked() -> None:
 
 def test_local_storage_is_counted_unless_it_is_switched_off() -> None:
     stored = MACHINE._replace(storage=5)
-    assert {*capacity(stored)} - {*capacity(stored, storage=False)} == {"ephemeral-storage"}
+    counted, not_counted = (
+        reserved(KubeletConfig(local_storage_capacity_isolation=isolation), stored).capacity.keys()
+        for isolation in (True, False)
+    )
+    assert counted - not_counted == {"ephemeral-storage"}
