@@ -103,6 +103,7 @@ READING = [
         "expected a quantity",
     ),
     ("a count that is text", {"pool": {"name": "p", "resourceSliceCount": "1"}}, "resourceSliceCount", "whole number"),
+    ("a number too small", {"devices": [{"name": "a", "attributes": {"i": {"int": -(2**63) - 1}}}]}, "int", "whole"),
     ("a number too large", {"devices": [{"name": "a", "attributes": {"i": {"int": 2**63}}}]}, "int", "whole number"),
     ("too many devices", {"devices": [{"name": str(index)} for index in range(MAX_DEVICES + 1)]}, "devices", "1024"),
     ("devices that are no list", {"devices": {}}, "spec.devices", "expected a list"),

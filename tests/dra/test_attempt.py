@@ -8,8 +8,9 @@ from numalign.dra.attempt import Attempt
 from numalign.dra.features import features
 from numalign.dra.pools import published
 from numalign.dra.reading import read_claim, read_class, read_slice
+from numalign.dra.result import AllocatedDevice, ClaimAllocation, Outcome
 from numalign.dra.usage import Usage
-from numalign.dra.values import Node
+from numalign.dra.values import Claim, DeviceID, Node, Taken
 from tests.dra.objects import claim, device, device_class, names, request, resource_slice
 
 
@@ -54,3 +55,14 @@ def test_claims_are_tried_on_the_node() -> None:
 
     assert names(attempt(GPUS).allocate(wanted)) == [["a", "b"]]
     assert attempt(GPUS).allocate(wanted, work=1).gave_up
+
+
+def test_a_claim_holds_what_it_was_given() -> None:
+    """A device that serves several claims is held by a share of it."""
+    gpu, nic = DeviceID("gpu.example.com", "p", "s"), DeviceID("nic.example.com", "p", "n")
+    given = (AllocatedDevice("r", gpu, shared=True), AllocatedDevice("a", nic, admin=True))
+
+    [held] = Outcome((ClaimAllocation("c", given, (), None),)).held([Claim("c")])
+
+    assert held.allocation == (Taken(gpu, "r", share="share"), Taken(nic, "a", admin=True))
+    assert Outcome(error="no").held([Claim("c")]) == []

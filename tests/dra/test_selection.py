@@ -123,6 +123,14 @@ def test_selectors_end_where_they_have_cost_too_much() -> None:
     assert 10 < selection.cost < 40
 
 
+def test_selectors_may_cost_all_that_they_may() -> None:
+    alone = Selection(NODE, features())
+    assert alone.selects(one(), KEY, DeviceRequest("r", "c", (f"{INDEX} > 0",)), DeviceClass("c"), "x")
+    selection, second = Selection(NODE, features(), alone.cost), DeviceRequest("r", "c", (f"{INDEX} > 0", "true"))
+
+    assert selection.selects(one(), KEY, second, DeviceClass("c"), "x")
+
+
 def test_what_failed_has_cost_something_too() -> None:
     selection = Selection(NODE, features())
     with pytest.raises(AllocationError):

@@ -109,6 +109,7 @@ READ = [
     ("with other keys", "a.transformMapEntry(i, x, c)", "a.transform_entry(i, x; -; c)"),
     ("names for values", "cel.bind(x, a, x + x)", "bind(x, a, +(x, x))"),
     ("bind of something else is a method", "dog.bind(x, a, b)", "dog.bind(x, a, b)"),
+    ("another method of cel is a method", "cel.tie(x, a, b)", "cel.tie(x, a, b)"),
     ("optionals", "a.optMap(x, b).optFlatMap(y, c)", "a.map(x, b).flat(y, c)"),
     ("with other arguments it is a method", "a.map(x).filter(x, y, z)", "a.map(x).filter(x, y, z)"),
 ]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numalign.kubelet import device
 from numalign.kubelet.demand import ContainerDemand, PodDemand
 from numalign.kubelet.device import DeviceManager, DeviceState
+from numalign.kubelet.device.provider import DEVICE
 from numalign.kubelet.device.state import build, natural_key, with_hints_everywhere
 from numalign.kubelet.errors import AllocationError
 from numalign.kubelet.topology.hints import (
@@ -301,6 +302,12 @@ class TestPodHints:
 
         assert write(device.pod_hints(of, state, pod("p", gpu=2))[GPU]) == "01:T 11:F"
         assert write(device.pod_hints(of, state, pod("p", gpu=1))[GPU]) == IMPOSSIBLE
+
+    def test_what_a_container_holds_of_another_resource_does_not_count(self) -> None:
+        of = four_gpus()
+        state = DeviceState({"p": {"c": {"v/nic": 1}}}, {"v/nic": 1})
+
+        assert write(device.pod_hints(of, state, pod("p", gpu=1))[GPU]) == "01:T 10:T 11:F"
 
     def test_too_few(self) -> None:
         of = four_gpus()
@@ -700,3 +707,14 @@ def test_a_running_container_needs_no_healthy_device() -> None:
     one = container("a", gpu=1)
     state = device.allocate(of, device.EMPTY, pod("p", one), one, TopologyHint(None, preferred=True))
     assert not state.holdings
+
+
+@pytest.mark.parametrize("as_a_whole", [True, False])
+def test_only_a_pod_that_was_admitted_as_a_whole_gets_devices_when_it_starts(as_a_whole: bool) -> None:
+    """docs/rules/kubelet-versions.md 6.9."""
+    of, one = four_gpus(), container("c", gpu=1)
+    asking = pod("p", one)._replace(as_a_whole=as_a_whole)
+
+    after = DEVICE.start_container(of, device.EMPTY, asking, one, TopologyHint(None, preferred=False))
+
+    assert chosen(of, after, "p", "c") == ("gpu-0" if as_a_whole else "")

@@ -42,7 +42,7 @@ ALL_OPTIONS = {"CPUManagerPolicyAlphaOptions": True, "TopologyManagerPolicyAlpha
 
 
 def machine(nodes: int = 2, cpus: int = 4) -> Machine:
-    """Nodes of four CPUs, two GPUs and a NIC each."""
+    """Nodes of four CPUs, two GPUs, a NIC and a disk each."""
     own = [((1 << cpus) - 1) << cpus * number for number in range(nodes)]
     return Machine(
         "m",
@@ -52,6 +52,7 @@ def machine(nodes: int = 2, cpus: int = 4) -> Machine:
         devices={
             "v/gpu": tuple(Device(f"g{number}", (number // 2,)) for number in range(2 * nodes)),
             "v/nic": tuple(Device(f"n{number}", (number,)) for number in range(nodes)),
+            "v/disk": tuple(Device(f"d{number}", (number,)) for number in range(nodes)),
         },
     )
 
@@ -253,6 +254,12 @@ class TestAdmission:
 
         assert (found.stage, found.container, list(found.hints)) == ("allocate", "c1", ["c0", "c1"])
         assert [one.container for one in found.decisions] == ["c0", "c1"]
+
+    def test_before_118_a_kubelet_that_hangs_stores_nothing(self) -> None:
+        """Four resources with a hint for each set of eight nodes: 255^4 combinations."""
+        found = admit("1.17", [{"v/gpu": "1", "v/nic": "1", "v/disk": "1"}], "best-effort", nodes=8)
+
+        assert (found.stage, found.container, found.hints, found.decisions) == ("hang", None, {}, ())
 
     def test_118_gives_the_refusal_its_words(self) -> None:
         old, new = (

@@ -24,7 +24,7 @@ from numalign.kubelet.topology.hints import (
 )
 from numalign.kubelet.topology.merge import best_set as lowest
 from numalign.kubelet.topology.merge import families as search
-from numalign.kubelet.topology.merge.and_of_sets import and_of_sets
+from numalign.kubelet.topology.merge.and_of_sets import and_of_sets, leaves_out
 from numalign.kubelet.topology.merge.families import best_member, narrowest_width
 from numalign.kubelet.topology.merge.lists import NUMAInfo, numa_info
 from numalign.kubelet.topology.policy import explicit, merge
@@ -359,3 +359,10 @@ def test_a_search_looks_at_little(
 @pytest.mark.parametrize(("width", "mask"), [(1, 0b10), (2, 0b110), (3, 0b10110)])
 def test_where_anything_goes_the_lowest_nodes_are_taken(width: int, mask: int) -> None:
     assert lowest.lowest([1, 2, 4], width, lowest.Anything()) == mask
+
+
+def test_what_a_set_does_not_need_is_left_out_in_a_simple_way() -> None:
+    either = MaskSet(0b11, ())
+
+    assert leaves_out([either], 0b11, 0b01)
+    assert not leaves_out([either._replace(required=0b11)], 0b11, 0b01)
