@@ -145,7 +145,7 @@ def _take(sets: tuple[int, ...], need: int) -> DeviceSet:
 def _lowest(members: DeviceSet, count: int) -> DeviceSet:
     """Take up to `count` devices in natural order."""
     taken = 0
-    for _ in range(count):
+    for _ in range(min(count, members.bit_count())):
         bit = members & -members
         taken |= bit
         members ^= bit

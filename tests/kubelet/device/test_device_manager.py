@@ -431,6 +431,12 @@ FAILURES = (
         "no healthy devices present; cannot allocate unhealthy devices v/gpu",
     ),
     ("too few", "gpu-0", 4, "requested number of devices unavailable for v/gpu. Requested: 4, Available: 3"),
+    (
+        "more than anything could count one by one",
+        "",
+        2**62,
+        "requested number of devices unavailable for v/gpu. Requested: 4611686018427387904, Available: 4",
+    ),
 )
 
 
