@@ -64,7 +64,7 @@ def _lasting_first(facts: Sequence[Fact], refusal: Refusal) -> Iterator[Told]:
     """
     today = list(filter(_of_today, facts))
     heads = [resource_of(one) or one for one in facts if not isinstance(one, SumTooLarge)]
-    if not refusal.never or len(set(heads)) < len(heads) or not 0 < len(today) < len(facts):
+    if not refusal.never or len(set(heads)) < len(heads) or len(today) == len(facts):
         today = []
     yield from (Told(one) for one in facts if one not in today)
     yield from (Told(one, "now") for one in today)
@@ -105,7 +105,7 @@ def _limit(fact: Fact) -> object:
         return fact.asked, fact.too, fact.had.total
     if isinstance(fact, NodeTooSmall) and fact.asked.amount > fact.capacity:
         return fact.asked, fact.capacity
-    if isinstance(fact, TooWide) and fact.short and fact.policy != "single-numa-node":
+    if isinstance(fact, TooWide) and fact.short:
         return fact.asked, fact.policy, fact.width, fact.counted, fact.limit
     return None
 
