@@ -63,7 +63,7 @@ def settled(config: CacheConfig, belief: Belief) -> Belief:
 
 def foreign(config: CacheConfig, belief: Belief, request: PodRequest) -> Belief:
     """Learn of a pod that somebody else placed and that came, changed or went (O-6)."""
-    if config.mode != "over_reserve" or belief.accepted is None or belief.foreign:
+    if config.mode != "over_reserve" or belief.accepted is None:
         return belief
     counts = config.foreign_pods == "All"
     if config.foreign_pods == "OnlyExclusiveResources":

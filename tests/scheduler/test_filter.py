@@ -72,6 +72,13 @@ def test_a_zone_that_is_there_twice_gives_more_than_it_has() -> None:
     assert (verdict.passed, verdict.message, verdict.container) == (False, "inconsistent resource accounting", "c0")
 
 
+@pytest.mark.parametrize(("number", "passed"), [(63, True), (64, False)])
+def test_zones_up_to_63_may_serve(number: int, passed: bool) -> None:
+    """T-6: the plugin's table has 64 entries."""
+    last = object_of(zone(0, cpu="1", memory="8Gi"), zone(number, cpu="8", memory="8Gi"))
+    assert filter_nrt.check_nrt(last, TOTAL, cpus(4)).passed is passed
+
+
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted"])
 def test_only_single_numa_node_is_filtered(policy: str) -> None:
     found = object_of(zone(0, cpu="1", memory="1Gi"), policy=policy)

@@ -88,11 +88,6 @@ class Spread(NamedTuple):
     """What init containers leave of it."""
 
     @property
-    def most(self) -> int:
-        """The most that one node could ever give."""
-        return max((one.total for one in self.places), default=0)
-
-    @property
     def totals(self) -> tuple[tuple[int, int], ...]:
         """Give of each node what pods could ever get there."""
         return tuple([(one.node, one.total) for one in self.places])
@@ -100,7 +95,7 @@ class Spread(NamedTuple):
     @property
     def best(self) -> Best:
         """Give the nodes that have the most free; none where no node has any."""
-        if not self.most:
+        if not any(one.total for one in self.places):
             return Best(0, 0, 0, 0, others=False)
         first = max(self.places, key=lambda one: one.free + one.left)
         alike = [one.node for one in self.places if one[1:] == first[1:]]

@@ -44,7 +44,7 @@ def _take(node: Node, state: NodeState, number: int, amounts: Mapping[str, int])
         uid,
         cpus.bit_count(),
         tuple((block.type, block.size) for block in blocks),
-        tuple((name, members.bit_count()) for name, members in sorted(held.items())),
+        tuple((name, members.bit_count()) for name, members in held.items()),
     )
     cpu = state.cpu
     if cpus:

@@ -239,13 +239,12 @@ class Run:
 
     def _evict(self, machine: SimulatedMachine, uid: str) -> None:
         """A pod was evicted by the kubelet to admit a critical one."""
-        for number in machine.listed:
-            pod = self.pods[number]
-            if pod.pod.uid == uid:
-                pod.reason = "Preempting"
-                self._leave(pod, "failed")
-                self._failed(pod)
-                return
+        of_the_run = (self.pods[number] for number in machine.listed)
+        pod = next((one for one in of_the_run if one.pod.uid == uid), None)
+        if pod is not None:
+            pod.reason = "Preempting"
+            self._leave(pod, "failed")
+            self._failed(pod)
 
     def _on_end(self, event: Event) -> None:
         pod = self.pods[event[3]]
