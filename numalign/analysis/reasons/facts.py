@@ -187,7 +187,7 @@ class Unplaced(NamedTuple):
     misplaced: bool
     """The plugin puts all of them on such nodes."""
     short: bool = False
-    """The rule is told above."""
+    """The rule is told above: never so, and written for programs that read it."""
 
 
 class ChosenElsewhere(NamedTuple):

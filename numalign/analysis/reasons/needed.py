@@ -27,7 +27,6 @@ from numalign.analysis.reasons.facts import (
     NoneThere,
     OddCores,
     TooLittle,
-    Unplaced,
     resource_of,
 )
 from numalign.analysis.reasons.held import held_by_them, room
@@ -72,7 +71,7 @@ def needed(
     change, found = part.change, part.otherwise
     if part.unshared:
         return _reasons([*held_by_them(part, None, after, ()), LastShared(bool(part.larger))])
-    if part.apart and refusal is not None and len(whole.parts) > 1:
+    if part.apart:
         return _reasons([NotAligned()])
     raised = _raised(part, _policy_rows(refusal) if refusal is not None else _just_wide_enough(part, tables))
     if raised:
@@ -87,19 +86,18 @@ def needed(
     if found is None:
         done = effects(change.flags, config) if refusal is not None else ()
         return [*holding, *_reasons([*done, *_whole_cores_only(part, refusal)])]
-    facts: Sequence[Reasonable] = (change.pods and after and room(found, after)) or list(
-        limit_there(part, found, after)
-    )
+    facts: Sequence[Reasonable] = (change.pods and room(found, after)) or list(limit_there(part, found, after))
     facts = facts or in_short(found)
-    if found.around.cores and any(name == CPU and nano % NANO for (_, name), nano in change.amounts.items()):
+    if any(nano % NANO for nano in change.amounts.values()):  # a share of a CPU
         facts = [one._replace(advised=False) if isinstance(one, OddCores) else one for one in facts]
     if len(whole.parts) < 2 and _said(facts, head, change):
         return []
     if not part.larger or not all(change.amounts.values()):
         facts = [_still_together(one, whole) for one in facts]
     reasons = _reasons(_without_what_is_told(one, head) for one in facts)
-    if reasons and len(after) > 1 and not found.around.sums:
-        reasons[0] = _of_a_container(reasons[0], part, whole, found.at, refusal)
+    if len(after) > 1 and not found.around.sums:
+        before = refusal.at if refusal is not None else None
+        reasons[:1] = [_of_a_container(one, part, whole, found.at, before) for one in reasons[:1]]
     more = [*nothing_left(part, found), *([CountsAsWhole(part.whole)] if part.whole is not None else ())]
     return [*holding, *_reasons(_elsewhere(part, found, after)), *reasons, *_reasons(more)]
 
@@ -116,23 +114,25 @@ def effects(flags: Mapping[str, str], config: KubeletConfig) -> Iterator[Effect]
             yield Effect(name, value)
 
 
-def _of_a_container(reason: Reason, part: Part, whole: WayOut, at: str | None, refusal: Refusal | None) -> Reason:
+def _of_a_container(reason: Reason, part: Part, whole: WayOut, at: str | None, before: str | None) -> Reason:
     """Name the container that is refused, and the other one that asked for more of what they share.
 
-    A fact without a name is about the container that the part is about, or else about the refused one.
+    A fact without a name is about the container that the part is about, or else about the one refused before.
     """
-    clear: set[str | None] = {None, *(name for name, _ in part.change.amounts)}
-    if not part.change.amounts and refusal is not None:
-        clear.add(refusal.at)
-    key, nano = next(iter(part.change.amounts.items()), (("", ""), 0))
-    more = at not in (None, key[0]) and part.larger > nano and any(key in keys for keys in whole.together)
-    return reason._replace(container=at if at not in clear else None, larger=(key[0], part.larger) if more else None)
+    amounts = part.change.amounts
+    clear = {None, *(name for name, _ in amounts)} if amounts else {None, before}
+    larger = [
+        (key[0], part.larger)
+        for key, nano in amounts.items()
+        if at not in (None, key[0]) and part.larger > nano and any(key in keys for keys in whole.together)
+    ]
+    return reason._replace(container=at if at not in clear else None, larger=next(iter(larger), None))
 
 
 def _whole_cores_only(part: Part, refusal: Refusal | None) -> Iterator[WholeCoresOnly]:
     """Tell why not all CPUs that are free may be asked for, where only whole cores are given out."""
     cores = part.change.cores
-    rows = refusal.culprits if refusal is not None and refusal.stage == "hints" else ()
+    rows = refusal.culprits if refusal is not None else ()
     for (_, name), nano in part.change.amounts.items():
         row = next((row for row in rows if row.resource == name == CPU), None)
         if row is not None and cores > 1 and nano < row.free * NANO < nano + cores * NANO:
@@ -152,7 +152,7 @@ def _still_together(fact: Reasonable, whole: WayOut) -> Reasonable:
 def _elsewhere(part: Part, found: Refusal, after: Sequence[Goes]) -> Iterator[Elsewhere]:
     """Tell that a little more of one resource leads to other nodes, where another resource is refused then."""
     chosen = found.around.chosen
-    if not part.larger or not chosen or not after:
+    if not part.larger or not chosen:
         return
     for _, name in part.change.amounts:
         if name not in found.resources and chosen not in {one.chosen for one in after}:
@@ -160,9 +160,7 @@ def _elsewhere(part: Part, found: Refusal, after: Sequence[Goes]) -> Iterator[El
 
 
 def _without_what_is_told(fact: Reasonable, head: Sequence[Fact]) -> Reasonable:
-    """Leave out how to get huge pages, and why devices of no known node do not count, where the refusal tells it."""
-    if isinstance(fact, Unplaced):
-        return fact._replace(short=fact in head and not fact.misplaced)
+    """Leave out how to get huge pages where the refusal tells it."""
     return without_hint(fact, head) if isinstance(fact, NodeTooSmall | NoneThere) else fact
 
 
@@ -187,21 +185,22 @@ def _told(fact: Fact) -> Fact:
 
 def _is_plain(resource: str, nano: int, beside: Iterable[int]) -> bool:
     """Tell whether an amount that stands beside others can be told exactly as it is asked for."""
+    if not nano:
+        return False
     if not is_bytes(resource):
-        return nano > 0 and not nano % NANO
+        return not nano % NANO
     unit, told = units_of(beside)
-    return nano > 0 and not nano % ((told or unit) * NANO) and (told in (0, unit) or nano % (unit * NANO) > 0)
+    return not nano % ((told or unit) * NANO) and (told in (0, unit) or bool(nano % (unit * NANO)))
 
 
 def _together_again(change: WayOut, refusal: Refusal | None, after: Sequence[Goes]) -> ThenTogether | None:
     """Tell on how many nodes memory resources meet once less is asked of one of them."""
     joint = refusal.around.joint if refusal is not None else None
-    cut = [name for _, name in change.amounts if joint is not None and name in joint.resources]
-    chosen = {one.chosen for one in after if refusal is not None and refusal.at in (None, one.name)}
-    if joint is None or not cut or len(chosen) != 1 or None in chosen:
+    if refusal is None or joint is None or not any(name in joint.resources for _, name in change.amounts):
         return None
-    mask = chosen.pop() or 0
-    return ThenTogether(joint.resources, mask) if mask.bit_count() < joint.width else None
+    chosen = {one.chosen for one in after if refusal.at in (None, one.name)}
+    mask = chosen.pop() if len(chosen) == 1 else None
+    return ThenTogether(joint.resources, mask) if mask is not None and mask.bit_count() < joint.width else None
 
 
 def _policy_rows(refusal: Refusal) -> Sequence[Row]:

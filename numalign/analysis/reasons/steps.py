@@ -27,7 +27,6 @@ from numalign.analysis.reasons.facts import (
     OddCores,
     Placed,
     TooLittle,
-    Unplaced,
     resource_of,
     with_asked,
 )
@@ -150,8 +149,6 @@ def of_the_state(fact: Reasonable) -> bool:
         return fact.when != "ever" and not fact.after and not (single and (fact.short or fact.width > 1))
     if isinstance(fact, NodeTooSmall):
         return fact.asked.amount <= fact.capacity
-    if isinstance(fact, Unplaced):
-        return not (fact.short or fact.misplaced)
     return isinstance(
         fact,
         ChosenElsewhere

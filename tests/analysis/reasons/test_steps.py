@@ -7,7 +7,7 @@ import pytest
 from numalign.analysis.loose import Loose
 from numalign.analysis.reasons.asked import Asked, Left, Place, Spread
 from numalign.analysis.reasons.change_facts import LastShared, OddBytes, PodHolds, PodsHold, Reasonable
-from numalign.analysis.reasons.facts import EnoughInAll, NodeTooSmall, TooLittle, Unplaced
+from numalign.analysis.reasons.facts import EnoughInAll, NodeTooSmall, TooLittle
 from numalign.analysis.reasons.steps import of_pods, of_the_state
 from numalign.analysis.reasons.width_facts import TooWide
 
@@ -42,9 +42,6 @@ STATE: list[tuple[str, Reasonable, bool]] = [
     ("it would just do", NodeTooSmall(ASKED, 3, 4, 0), True),
     ("the node is too small", NodeTooSmall(ASKED, 0, 3, 0), False),
     ("a node of one", NodeTooSmall(Asked("cpu", 1), 1, 1, 0), True),
-    ("devices on no node", Unplaced("v/g", "restricted", 1, (), 1, 2, misplaced=False), True),
-    ("told above", Unplaced("v/g", "restricted", 1, (), 1, 2, misplaced=False, short=True), False),
-    ("on nodes that are not there", Unplaced("v/g", "restricted", 1, (), 1, 2, misplaced=True), False),
     ("enough, but not there", EnoughInAll(ASKED, ALL, "now"), True),
     ("no whole bytes", OddBytes(1), False),
 ]

@@ -13,7 +13,7 @@ from numalign.analysis.whatif.goal import ALIGNED
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
-from numalign.model.machine import Machine
+from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, STATIC, config, limits, machine, pod, pod_of
 from tests.kubelet.regular import regular
@@ -109,6 +109,24 @@ def test_a_long_change_is_told_where_all_others_need_a_setting() -> None:
     asked = pod_of("p", **{f"c{more}": limits(8 + more) for more in range(1, 6)})
     ways = changes(Tries(situation, admit(situation.session(), asked)))
     assert [(way.long, bool(way.flags)) for way in ways] == [(False, True), (True, False)]
+
+
+def test_a_long_change_is_told_beside_other_machines() -> None:
+    """Two devices are asked for of each of five kinds, of which there is one: without them, or with more hardware."""
+    kinds = [f"v.com/{place}" for place in range(5)]
+
+    def on(count: int) -> Situation:
+        devices = {name: tuple(Device(f"{name}-{one}", (0,)) for one in range(count)) for name in kinds}
+        return Situation(Setup(regular(devices=devices), config("single-numa-node"), "ideal"))
+
+    tries = Tries(on(1), admit(on(1).session(), pod_of("p", app={"cpu": "1", **dict.fromkeys(kinds, "2")})))
+    hardware = (("device", "v.com/0@0=2"),)
+    ways = changes(tries, altered=[(hardware, on(2))], known=[("large", on(3))])
+    assert [(way.long, way.hardware, way.machine) for way in ways] == [
+        (True, (), ""),
+        (False, hardware, ""),
+        (False, (), "large"),
+    ]
 
 
 def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:

@@ -191,8 +191,6 @@ def placed(one: facts.Placed) -> str:
 
 def unplaced(one: facts.Unplaced) -> str:
     """Say that free devices of no known node do not count."""
-    if one.short:
-        return f"{one.resource}: devices with an unknown NUMA node do not count"
     ids = f"NUMA {', '.join(map(str, one.told))}"
     if one.misplaced:
         return f"{one.resource}: the device plugin reports {ids}, not on this machine. {one.policy} counts none."
