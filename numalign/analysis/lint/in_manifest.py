@@ -158,12 +158,13 @@ def _whole_cores(nano: int) -> int:
 
 def sidecar_cpus(subject: Subject) -> Iterator[Finding]:
     """A sidecar holds its exclusive CPUs beside the app containers' as long as the pod lives."""
-    strict = bool(subject.on and subject.on.node.cpu.options.full_pcpus_only)
+    cpu = subject.on.node.cpu if subject.on else None
+    handed_out = cpu.topology.cpus_per_core if cpu and cpu.options.full_pcpus_only else 1
     for part in subject.parts:
         cpus = part.demand.cpus
         if part.container.kind != "sidecar" or not cpus:
             continue
-        if strict and subject.on and cpus % subject.on.node.cpu.topology.cpus_per_core:
+        if cpus % handed_out:
             continue  # `odd-cpus` says that the pod is refused, and names the fraction, too.
         yield Finding(
             f"the sidecar holds {cpus} exclusive CPU{'s' * (cpus > 1)} for the life of the pod",
@@ -179,8 +180,8 @@ def dra_claim(subject: Subject) -> Iterator[Finding]:
     used = False
     for part, manifest in zip(subject.parts, _manifests(subject), strict=True):
         names = [claim["name"] for claim in (manifest.get("resources") or {}).get("claims") or ()]
-        used = used or bool(names)
         if names:
+            used = True
             yield Finding(
                 f"the kubelet does not align devices of ResourceClaim {', '.join(names)}",
                 "claim the CPUs too, or add matchAttribute (test: numalign admit --slices)",
@@ -247,12 +248,12 @@ def hugepages_name(subject: Subject) -> Iterator[Finding]:
 
 def _has_limit(part: Part, name: str) -> bool:
     limit = part.container.limits.get(name)
-    return limit is not None and limit.nano > 0
+    return bool(limit and limit.nano)
 
 
 def _limit_to_set(part: Part, name: str) -> str:
     request = part.container.requests.get(name)
-    if request is not None and request.nano > 0:
+    if request and request.nano:
         if name == "cpu" and part.wants and not _is_whole(request.nano):
             return f"limits.cpu to {_whole_cores(request.nano)}, also the request"
         return f"limits.{name} to {canonical(request)}, the request"

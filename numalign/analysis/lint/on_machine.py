@@ -24,15 +24,15 @@ def odd_cpus(subject: Subject) -> Iterator[Finding]:
     """With `full-pcpus-only` the kubelet hands out whole cores and refuses any other count (SMTAlignmentError)."""
     node = subject.on.node if subject.on else None
     threads = node.cpu.topology.cpus_per_core if node else ASSUMED_THREADS_A_CORE
-    if threads < 2 or (node and not node.cpu.static):
+    if node and not node.cpu.static:
         return
-    strict = bool(node and node.cpu.options.full_pcpus_only)
+    strict = node if node and node.cpu.options.full_pcpus_only else None
+    who = f"{strict.machine.name} (full-pcpus-only)" if strict else "full-pcpus-only"
     for part in subject.parts:
         cpus = part.demand.cpus
         if part.container.kind == "sidecar" and not strict:
             continue  # That it holds CPUs at all is said by `sidecar-cpus`, whose advice is another.
         if cpus % threads:
-            who = f"{node.machine.name} (full-pcpus-only)" if node and strict else "full-pcpus-only"
             yield Finding(
                 f"{cpus} CPU{'s are' if cpus > 1 else ' is'} not whole cores ({threads} CPUs each): "
                 f"{who} rejects the pod",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,20 +41,22 @@ def pod(
     align: str | None = None,
     networks: str | None = None,
     labels: dict[str, str] | None = None,
-    proxy: bool = False,
+    proxy: Sequence[str] = (),
     **spec: Any,
 ) -> Pod:
     annotations = {"numalign/ignore": ignore, "numalign/align": align, "k8s.v1.cni.cncf.io/networks": networks}
-    if proxy:
-        names = ("CPU", "CPULimit", "Memory", "MemoryLimit")
-        annotations |= {f"sidecar.istio.io/proxy{name}": "1" if "CPU" in name else "1Gi" for name in names}
+    names = ("CPU", "CPULimit", "Memory", "MemoryLimit")
+    annotations |= {f"sidecar.istio.io/proxy{name}": amount for name, amount in zip(names, proxy, strict=False)}
     known = {name: text for name, text in annotations.items() if text is not None}
     metadata: dict[str, Any] = {"name": "web", "annotations": known, "labels": labels or {}}
     return read_pod({"metadata": metadata, "spec": {"initContainers": list(init), "containers": list(apps), **spec}})
 
 
-def on(machine: str, config: KubeletConfig = IDEAL) -> Session:
-    return open_session(Setup(load_machine(machine).machine, config, "ideal"))
+def on(machine: str, config: KubeletConfig = IDEAL, **by_hand: int) -> Session:
+    """Start a kubelet; `dongle=1`: so many of them stand in the node's status, which no plugin offers."""
+    found = load_machine(machine).machine
+    status = found.node._replace(extended_resources={f"example.com/{name}": many for name, many in by_hand.items()})
+    return open_session(Setup(found._replace(node=status), config, "ideal"))
 
 
 GOOD = {"cpu": 2, "memory": "1Gi"}
@@ -89,8 +92,13 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
     ),
     (
         "unless annotations give it equal requests and limits",
-        pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}, proxy=True),
+        pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}, proxy=("1", "1", "1Gi", "1Gi")),
         [],
+    ),
+    (
+        "which are no requests alone",
+        pod(container(limits=GOOD), labels={"sidecar.istio.io/inject": "true"}, proxy=("1", "1", "1Gi", "2Gi")),
+        [("injected-proxy", "", "metadata")],
     ),
     (
         "networks of Multus may bring devices",
@@ -179,6 +187,19 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [("dra-claim", "app", "spec.containers[0].resources.claims")],
     ),
     (
+        "of several containers the one that claims, and the claim is used",
+        pod(
+            container(limits=GOOD, claims=[{"name": "gpu"}]),
+            {"name": "plain", "image": "i"},
+            resourceClaims=[{"name": "gpu"}],
+        ),
+        [
+            ("not-guaranteed", "", "spec"),
+            ("limit-missing", "plain", "spec.containers[1].resources.limits"),
+            ("dra-claim", "app", "spec.containers[0].resources.claims"),
+        ],
+    ),
+    (
         "a claim that nobody uses takes no part either",
         pod(container(limits=GOOD), resourceClaims=[{"name": "gpu"}]),
         [("dra-claim", "", "spec.resourceClaims")],
@@ -202,6 +223,14 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         [
             ("not-guaranteed", "", "spec"),
             ("hugepages-without-memory", "app", "spec.containers[0].resources.limits.hugepages-2Mi"),
+        ],
+    ),
+    (
+        "of several sizes, told of the first",
+        pod(container(limits={"cpu": 2, "hugepages-2Mi": "2Mi", "hugepages-1Gi": "1Gi"})),
+        [
+            ("not-guaranteed", "", "spec"),
+            ("hugepages-without-memory", "app", "spec.containers[0].resources.limits.hugepages-1Gi"),
         ],
     ),
     (
@@ -229,6 +258,37 @@ def test_what_a_manifest_tells(one: Pod, expected: list[tuple[str, str, str]]) -
 
     assert [(finding.code, finding.container, finding.path) for finding in found] == expected
     assert all(finding.message and finding.advice for finding in found)
+
+
+WHOLE, NEEDED = "a whole number of CPUs", "limits.memory to what it needs"
+MISSING: list[tuple[str, Pod, str]] = [
+    ("nothing is requested", pod(container(limits={"v/x": 1})), f"set limits.cpu to {WHOLE} and {NEEDED}"),
+    (
+        "what is requested",
+        pod(container(requests={"cpu": 3, "memory": "1Gi"})),
+        "set limits.cpu to 3, the request and limits.memory to 1Gi, the request",
+    ),
+    (
+        "a request of nothing is none",
+        pod(container(limits={"v/x": 1}, requests={"cpu": 0, "memory": "1Gi"})),
+        f"set limits.cpu to {WHOLE} and limits.memory to 1Gi, the request",
+    ),
+    (
+        "fractions of a CPU are rounded up, fractions of a byte are another rule's",
+        pod(container(limits={"v/x": 1}, requests={"cpu": "1500m", "memory": "1500m"})),
+        "set limits.cpu to 2, also the request and limits.memory to 1500m, the request",
+    ),
+    (
+        "who wants no alignment keeps the fraction",
+        pod(container(limits=GOOD), container("helper", requests={"cpu": "1500m"})),
+        f"set limits.cpu to 1500m, the request and {NEEDED}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "advice"), [case[1:] for case in MISSING], ids=[case[0] for case in MISSING])
+def test_the_limit_to_set_is(one: Pod, advice: str) -> None:
+    assert [found.advice for found in lint(one).findings if found.code == "limit-missing"] == [advice]
 
 
 def test_every_rule_has_a_case() -> None:
@@ -283,6 +343,44 @@ def test_the_overhead_of_a_pod_counts_on_the_machine() -> None:
     asked = pod(container(limits={"cpu": 7, "memory": "1Gi"}), overhead={"cpu": "2"})
     [found] = [one for one in lint(asked, on("figure-1")).findings if one.code == "exceeds-machine"]
     assert found.advice == "request at most 8, its overhead of 2 included"
+
+
+FIGURE_1 = on("figure-1")
+OTHERWISE = "or choose another machine"
+
+
+@pytest.mark.parametrize(
+    ("node", "limits", "expected"),
+    [
+        (FIGURE_1, {"cpu": 8, "memory": "1Gi"}, []),
+        (FIGURE_1._replace(view=None), {"cpu": 9, "memory": "1Gi"}, []),
+        (FIGURE_1, {"memory": "1Ti", "cpu": 9}, ["request at most 8", "request at most 30Gi"]),
+        (FIGURE_1, {**GOOD, "hugepages-1Gi": "1Gi"}, [f"remove hugepages-1Gi, {OTHERWISE}"]),
+        (FIGURE_1, {**GOOD, "hugepages-1Gi": "0"}, []),
+        (FIGURE_1, {**GOOD, "gpu-vendor.com/gpu": 3}, ["request at most 2"]),
+        (FIGURE_1, {**GOOD, "gpu-vendor.com/gpus": 1}, ["write gpu-vendor.com/gpu, which it has"]),
+        (FIGURE_1, {**GOOD, "example.com/dongle": 1}, [f"remove example.com/dongle, {OTHERWISE}"]),
+        (on("figure-1", dongle=1), {**GOOD, "example.com/dongle": 1}, []),
+        (on("figure-1", dongle=1), {**GOOD, "example.com/dongles": 1}, ["write example.com/dongle, which it has"]),
+    ],
+    ids=[
+        "all there is",
+        "nobody judges the node as a whole",
+        "too much of two resources",
+        "no page of this size",
+        "none of no page of this size",
+        "more devices than there are",
+        "a name that is nearly one",
+        "a name like none",
+        "a device that is in the node's status alone",
+        "nearly its name",
+    ],
+)
+def test_what_no_machine_like_this_has_is_told_with_what_to_write(
+    node: Session, limits: dict[str, Any], expected: list[str]
+) -> None:
+    found = lint(pod(container(limits=limits)), node).findings
+    assert [one.advice for one in found if one.effect == "impossible"] == expected
 
 
 @draws(60)
