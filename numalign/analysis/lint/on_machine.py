@@ -11,7 +11,7 @@ from numalign.kubelet.demand import ContainerDemand, PodDemand, with_overhead
 from numalign.kubelet.memory.hints import narrowest
 from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
-from numalign.kubelet.start.restart import readmit, running_of
+from numalign.kubelet.start.restart import readmit
 from numalign.model.quantity import canonical, readable_near, with_decimals
 from numalign.model.resources import is_extended, is_memory
 from numalign.model.words import nearest
@@ -101,9 +101,9 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
     What the whole machine has too little of is left out; `exceeds_machine` tells it.
     """
     found = []
-    # With align-by-socket the CPU Manager prefers sets of several widths, so its width says nothing.
-    counted = node.cpu.static and not node.cpu.options.align_by_socket
-    if counted and 0 < demand.cpus <= node.cpu.topology.num_cpus:
+    # With align-by-socket the CPU Manager prefers sets of several widths, so its width says nothing; a manager that pins
+    # no CPUs knows of none.
+    if 0 < demand.cpus <= node.cpu.topology.num_cpus and not node.cpu.options.align_by_socket:
         found.append(("cpu", str(demand.cpus), node.cpu.minimal_width(demand.cpus)))
     if demand.memory and all(name in node.memory.places for name, _ in demand.memory):
         found.append(("memory", "all its", narrowest(node.memory, demand.memory)))
@@ -119,8 +119,8 @@ def restart(subject: Subject) -> Iterator[Finding]:
     if subject.on is None:
         return
     outcome = admit(subject.on, subject.pod)
-    pods = outcome.then.pods
-    again = next(readmit(outcome.then, pods, running=running_of(pods)), None) if outcome.admit else None
+    # Its devices are there, so that it is one whether its containers run.
+    again = next(readmit(outcome.then, outcome.then.pods), None) if outcome.admit else None
     if again is None or again.admit:
         return
     said = f"{again.reason or again.stage}: {again.message}"

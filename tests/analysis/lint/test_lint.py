@@ -59,6 +59,8 @@ def on(machine: str, config: KubeletConfig = IDEAL, **by_hand: int) -> Session:
     return open_session(Setup(found._replace(node=status), config, "ideal"))
 
 
+POWER = "sockets=1,coresPerNumaNode=4,threadsPerCore=4,memoryPerNumaNode=64Gi"
+"""Cores of four threads."""
 GOOD = {"cpu": 2, "memory": "1Gi"}
 SIDECAR = {"restartPolicy": "Always"}
 
@@ -156,6 +158,11 @@ CASES: list[tuple[str, Pod, list[tuple[str, str, str]]]] = [
         "a share of a byte is not read as bytes",
         pod(container(limits={"cpu": 2, "memory": "3.73Gi"})),
         [("fractional-bytes", "app", "spec.containers[0].resources.limits.memory")],
+    ),
+    (
+        "who pins no memory of the pod does not mind",
+        pod(container(limits={"cpu": 2, "memory": "3.73Gi"}, requests={"cpu": 1})),
+        [("not-guaranteed", "", "spec"), ("request-not-limit", "app", "spec.containers[0].resources.requests.cpu")],
     ),
     (
         "what the API server writes with a smaller unit is",
@@ -311,12 +318,24 @@ def test_no_finding_is_worse_than_its_rule_says() -> None:
         ("xeon-2s-snc4", FULL, 3, ["rejected"]),
         ("xeon-2s-snc4", FULL, 4, []),
         ("figure-1", FULL, 3, []),
+        (POWER, FULL, 2, ["rejected"]),
+        (POWER, FULL, 8, []),
     ],
-    ids=["the option is off", "the option is on", "whole cores", "one thread a core"],
+    ids=["the option is off", "the option is on", "whole cores", "one thread a core", "half a core", "cores of four"],
 )
 def test_a_machine_makes_odd_counts_certain(machine: str, options: Any, cpus: int, effects: list[str]) -> None:
     found = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), on(machine, IDEAL._replace(**options)))
     assert [finding.effect for finding in found.findings if finding.code == "odd-cpus"] == effects
+
+
+@pytest.mark.parametrize(
+    ("cpus", "message", "advice"),
+    [(1, "1 CPU is not", "4"), (2, "2 CPUs are not", "4"), (5, "5 CPUs are not", "8")],
+)
+def test_cpus_that_are_no_whole_cores_are_rounded_up(cpus: int, message: str, advice: str) -> None:
+    [found] = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), on(POWER, IDEAL._replace(**FULL))).findings
+    assert found.message == f"{message} whole cores (4 CPUs each): 1-node-16-cpus (full-pcpus-only) rejects the pod"
+    assert found.advice == f"set limits.cpu to {advice}"
 
 
 @pytest.mark.parametrize(
@@ -331,6 +350,22 @@ def test_a_pod_that_a_restart_rejects_is_told(options: Any, cpus: int, release: 
     found = lint(pod(container(limits={"cpu": cpus, "memory": "1Gi"})), node).findings
 
     assert [one.code for one in found] == (["restart"] if told else [])
+    if told:
+        assert found[0][:-1] == (
+            'a kubelet restart rejects the running pod on xeon-4s: "SMTAlignmentError: SMT Alignment Error: not enough '
+            'free physical CPUs: available physical CPUs = 104, requested CPUs = 112, CPUs per core = 2"',
+            "request less, or move the pod off the node before each restart of the kubelet",
+            "spec",
+            "note",
+            "",
+        )
+
+
+def test_what_needs_more_nodes_is_to_be_lowered_to_those_of_the_rest() -> None:
+    """56 CPUs and two network cards a node."""
+    card = "intel.com/intel_sriov_netdevice"
+    [found] = lint(pod(container(limits={"cpu": 168, "memory": "1Gi", card: 4})), on("xeon-4s")).findings
+    assert found.advice == f"lower cpu to fit on 2 NUMA nodes, raise {card} to need 3, or split the container"
 
 
 def test_a_pod_beyond_the_machine_is_impossible() -> None:
@@ -357,6 +392,7 @@ OTHERWISE = "or choose another machine"
         (FIGURE_1, {"memory": "1Ti", "cpu": 9}, ["request at most 8", "request at most 30Gi"]),
         (FIGURE_1, {**GOOD, "hugepages-1Gi": "1Gi"}, [f"remove hugepages-1Gi, {OTHERWISE}"]),
         (FIGURE_1, {**GOOD, "hugepages-1Gi": "0"}, []),
+        (FIGURE_1, {**GOOD, "ephemeral-storage": "1Ti"}, []),
         (FIGURE_1, {**GOOD, "gpu-vendor.com/gpu": 3}, ["request at most 2"]),
         (FIGURE_1, {**GOOD, "gpu-vendor.com/gpus": 1}, ["write gpu-vendor.com/gpu, which it has"]),
         (FIGURE_1, {**GOOD, "example.com/dongle": 1}, [f"remove example.com/dongle, {OTHERWISE}"]),
@@ -369,6 +405,7 @@ OTHERWISE = "or choose another machine"
         "too much of two resources",
         "no page of this size",
         "none of no page of this size",
+        "a disk that nobody has measured",
         "more devices than there are",
         "a name that is nearly one",
         "a name like none",
