@@ -101,8 +101,8 @@ def widths(node: Node, demand: PodDemand | ContainerDemand) -> list[tuple[str, s
     What the whole machine has too little of is left out; `exceeds_machine` tells it.
     """
     found = []
-    # With align-by-socket the CPU Manager prefers sets of several widths, so its width says nothing; a manager that pins
-    # no CPUs knows of none.
+    # With align-by-socket the CPU Manager prefers sets of several widths, so its width says nothing. One that pins no
+    # CPUs knows of none.
     if 0 < demand.cpus <= node.cpu.topology.num_cpus and not node.cpu.options.align_by_socket:
         found.append(("cpu", str(demand.cpus), node.cpu.minimal_width(demand.cpus)))
     if demand.memory and all(name in node.memory.places for name, _ in demand.memory):

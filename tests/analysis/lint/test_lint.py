@@ -351,14 +351,12 @@ def test_a_pod_that_a_restart_rejects_is_told(options: Any, cpus: int, release: 
 
     assert [one.code for one in found] == (["restart"] if told else [])
     if told:
-        assert found[0][:-1] == (
-            'a kubelet restart rejects the running pod on xeon-4s: "SMTAlignmentError: SMT Alignment Error: not enough '
-            'free physical CPUs: available physical CPUs = 104, requested CPUs = 112, CPUs per core = 2"',
-            "request less, or move the pod off the node before each restart of the kubelet",
-            "spec",
-            "note",
-            "",
+        said = "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 104, requested CPUs = 112"
+        assert found[0].message == (
+            f'a kubelet restart rejects the running pod on xeon-4s: "SMTAlignmentError: {said}, CPUs per core = 2"'
         )
+        assert found[0].advice == "request less, or move the pod off the node before each restart of the kubelet"
+        assert (found[0].path, found[0].effect) == ("spec", "note")
 
 
 def test_what_needs_more_nodes_is_to_be_lowered_to_those_of_the_rest() -> None:
