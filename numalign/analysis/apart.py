@@ -191,8 +191,7 @@ def _why(outcome: Outcome, decision: Decision, least: int, chosen: int) -> Chose
     tied = [left[row.resource] for row in bound if row.resource in left and not left[row.resource].nodes & ~chosen]
     rest = [row for row in bound if row.resource not in left]
     blocked = {name: [_held_apart(decision.state, mask) for mask in masks] for name, masks in having.items()}
-    memory = outcome.before.node.memory.places
-    held = [row for row in rest if row.resource in memory and all(blocked[row.resource])]
+    held = [row for row in rest if all(blocked[row.resource])]
     # Memory resources have their hints together: one of them may be refused only for where another one is.
     together = [_held_apart(decision.state, mask) for mask in all_of_it]
     clash = len(held) < len(rest) and all(together)

@@ -6,6 +6,7 @@ The kubelet's own functions are asked again, with fewer resources at a time, unt
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 
 from numalign.analysis.matrix import Matrix, Row, matrix
@@ -25,17 +26,20 @@ MAX_RESOURCES_SEARCHED = 8
 
 def culprits(outcome: Outcome, table: Matrix | None) -> tuple[Row, ...]:
     """Name what stands in the way of a refused pod, as rows of the matrix of that decision."""
-    if table is not None and outcome.result.stage == "merge":
+    if table is None:
+        return ()
+    if outcome.result.stage == "merge":
         return _in_the_way(outcome.before.node, outcome.result.decisions[-1], table)
-    if table is not None and outcome.result.stage == "allocate":
+    if outcome.result.stage == "allocate":
         return _not_handed_out(outcome, table)
     return ()
 
 
 def next_in_the_way(outcome: Outcome, table: Matrix | None, blocking: Sequence[Row]) -> tuple[Row, ...]:
     """Find what else is refused alone: who asks for less of what is in the way only meets it next."""
-    if table is None or not blocking:
+    if not blocking:
         return ()
+    assert table is not None  # noqa: S101 (what blocks are rows of it)
     refused = [row for row in table.rows if _short(row)]
     if outcome.result.stage == "merge" and len(blocking) == 1:
         node, decision = outcome.before.node, outcome.result.decisions[-1]
@@ -83,10 +87,9 @@ def _asked_alone(outcome: Outcome, node: Node, container: ContainerDemand) -> De
         return Decision(container.name, (), NO_HINT, admit=True, state=state)
     # A policy that merges, on the state that it would have found: its verdict is not used.
     judged = node.topology._replace(policy="best-effort")
-    try:
+    with suppress(KubeletPanicError, KubeletHangError):
         return twin.decide(judged, state, demand, container)._replace(admit=True)
-    except (KubeletPanicError, KubeletHangError):
-        return None
+    return None
 
 
 def _in_the_way(node: Node, decision: Decision, table: Matrix) -> tuple[Row, ...]:
@@ -150,11 +153,8 @@ def _apart(found: Sequence[Row], memory: Sequence[Row]) -> Sequence[Row]:
     Their hints are those of all of them together; the one that stands for them may be had where the others are.
     """
     others = [_nodes_alone(row) for row in found if row not in memory]
-    for size in range(1, len(memory) + 1):
-        for some in combinations(memory, size):
-            if not frozenset.intersection(*others, *map(_nodes_alone, some)):
-                return some
-    return ()
+    subsets = (some for size in range(1, len(memory)) for some in combinations(memory, size))
+    return next((some for some in subsets if not frozenset.intersection(*others, *map(_nodes_alone, some))), memory)
 
 
 def _alone_would_do(row: Row) -> bool:
@@ -172,7 +172,7 @@ def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
         rows = [row for row in table.rows if row.resource in node.device.resources]
         named = [row for row in rows if row.resource in outcome.message]
         return tuple(named or rows)
-    rows = [row for row in table.rows if row.resource.startswith(_PROVIDED.get(provider, ()))]
+    rows = [row for row in table.rows if row.resource.startswith(_PROVIDED[provider])]
     own = _only_of_the_container(outcome, table) if provider == "memory" else ()
     if own:
         return own
@@ -204,13 +204,13 @@ def _only_of_the_container(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
 
     Huge pages that init containers alone ask for have no part in the pod's hints (docs/rules/memory-manager.md 18).
     """
-    asked = outcome.result.decisions[-1:]
-    if table.container is not None or not asked:
+    if table.container is not None:
         return ()
-    alone = asked[0]._replace(container=outcome.result.container, answers=(), state=outcome.after)
+    [decision] = outcome.result.decisions
+    alone = decision._replace(container=outcome.result.container, answers=(), state=outcome.after)
     known = {row.resource for row in table.rows}
     table = matrix(outcome.before.node, outcome.demand, alone)
-    chosen = asked[0].hint.numa_affinity
+    chosen = decision.hint.numa_affinity
     places = [place for place, numa in enumerate(table.nodes) if chosen is None or chosen >> numa & 1]
     own = [row for row in table.rows if row.resource not in known]
     return tuple(

@@ -119,7 +119,7 @@ def _judged(
     plans: dict[Key, Plan], observed: Observed, machine: Machine, there: Session, names: Mapping[str, str]
 ) -> tuple[list[Judged], set[int]]:
     """Judge the containers, and name the processes that take CPUs of others."""
-    exclusive = union(plan.cpus or 0 for plan in plans.values() if plan.exclusive)
+    exclusive = union(plan.own for plan in plans.values())
     groups: dict[Key, Group] = {}
     for group in observed.groups:
         if group.sandbox:

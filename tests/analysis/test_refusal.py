@@ -17,7 +17,7 @@ from numalign.kubelet.demand import NANO
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.pod import Pod
-from tests.analysis.support import GPU, PAGES, STATIC, config, machine, pod
+from tests.analysis.support import GPU, PAGES, STATIC, config, machine, outcome, pod
 
 CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
 """On figure-1 they leave one CPU and the GPU of node 0, two CPUs of node 1."""
@@ -99,11 +99,20 @@ def test_stage_and_culprits(
     settings: KubeletConfig, before: tuple[Pod, ...], asked: Pod, stage: str, resources: list[str], never: bool
 ) -> None:
     situation = Situation(Setup(machine("figure-1"), settings, "ideal"), past=arrivals(before))
-    outcome = admit(situation.session(), asked)
-    assert not outcome.admit
-    found = refusal(outcome)
+    refused = admit(situation.session(), asked)
+    assert not refused.admit
+    found = refusal(refused)
     assert (found.stage, [row.resource for row in found.culprits], found.never) == (stage, resources, never)
-    assert (found.reason, found.message) == (outcome.reason, outcome.message)
+    assert (found.reason, found.message) == (refused.reason, refused.message)
+
+
+def test_where_the_managers_cannot_be_asked_nothing_is_in_the_way() -> None:
+    """Under policy none nobody asks for hints; the Memory Manager would fall over what node 1 does not know."""
+    one, other = machine("figure-1").numa_nodes
+    uneven = machine("figure-1")._replace(numa_nodes=(one, other._replace(hugepages={})))
+    refused = outcome(config("none", **STATIC), pod("p", 9, pages="2Mi"), on=uneven, fit_check=False)
+    found = refusal(refused)
+    assert (refused.result.provider, found.stage, found.culprits, found.matrix) == ("cpu", "allocation", (), None)
 
 
 def test_a_pod_that_will_never_fit_tells_what_an_empty_machine_lacks_where_that_differs() -> None:

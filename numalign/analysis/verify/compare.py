@@ -42,6 +42,11 @@ class Plan(NamedTuple):
     holding: Holding
     alignment: Alignment
 
+    @property
+    def own(self) -> int:
+        """The exclusive CPUs, as a set; 0: it has none."""
+        return self.cpus or 0 if self.exclusive else 0
+
 
 class Deviation(NamedTuple):
     """One thing that is not as planned."""
@@ -93,7 +98,7 @@ def judge(plan: Plan, group: Group | None, machine: Machine, observed: Observed,
     findings, remote = list(_missing(plan, machine)), None
     if group is not None:
         # Where its memory belongs: the planned NUMA nodes, else those of its exclusive CPUs; 0: anywhere.
-        wanted = plan.nodes or (machine.nodes_of(plan.cpus or 0) if plan.exclusive else 0)
+        wanted = plan.nodes or machine.nodes_of(plan.own)
         remote = _remote(group, wanted)
         findings += _cpus(plan, group, observed, exclusive)
         findings += _threads(plan, group, machine)
@@ -120,8 +125,8 @@ def _verdict(plan: Plan, group: Group | None, findings: list[Deviation]) -> Verd
 
 def _missing(plan: Plan, machine: Machine) -> Iterator[Deviation]:
     """W-10."""
-    gone = (plan.cpus or 0) & ~machine.online
-    if plan.exclusive and gone:
+    gone = plan.own & ~machine.online
+    if gone:
         text = f"CPUs {format_set(gone)} of the plan are offline or not on this machine"
         yield Deviation("missing-cpu", True, "cpu_manager_state", text)
 
@@ -213,14 +218,14 @@ def _devices(plan: Plan, observed: Observed) -> Iterator[Deviation]:
                 text = f"{held.resource} {device} is on NUMA {now}; the kubelet counted NUMA {counted}"
                 yield Deviation("device-moved", True, "kubelet_internal_checkpoint", text)
             handled = observed.interrupts.get(device)
-            if handled and plan.exclusive and plan.cpus and not handled & plan.cpus:
+            if handled and plan.own and not handled & plan.own:
                 text = f"interrupts of {device} run on CPUs {format_set(handled)}, not on CPUs of the container"
                 yield Deviation("irq-elsewhere", False, "/proc/irq", text)
 
 
 def _remote_devices(plan: Plan, machine: Machine, observed: Observed) -> frozenset[str]:
     """Name the devices that are away from the container's CPUs: by where they are now, else as planned."""
-    here = machine.nodes_of(plan.cpus or 0)
+    here = machine.nodes_of(plan.own)
     held = {device for one in plan.holding.devices for device in one.ids}
     now = {device: observed.device_nodes[device] for device in held & observed.device_nodes.keys()}
     planned = {device for part in plan.alignment.remote for device in part.ids}
@@ -239,7 +244,7 @@ def intruders(plans: Mapping[tuple[str, str], Plan], observed: Observed) -> Iter
     Yields:
         Whose CPUs, the process, and what to say of it.
     """
-    owners = {cpu: plan for plan in plans.values() if plan.exclusive for cpu in ids(plan.cpus or 0)}
+    owners = {cpu: plan for plan in plans.values() for cpu in ids(plan.own)}
     exclusive = from_ids(owners)
     for group in observed.groups:
         plan = plans.get((group.uid, group.name))
@@ -276,7 +281,7 @@ def allowed_everywhere(plans: Mapping[tuple[str, str], Plan], observed: Observed
         observed: everything that was measured.
         found: processes that are told by themselves.
     """
-    exclusive = union(plan.cpus or 0 for plan in plans.values() if plan.exclusive)
+    exclusive = union(plan.own for plan in plans.values())
     return sum(
         not process.kernel and process.pid not in found and any(one.cpus & exclusive for one in process.threads)
         for process in observed.others
