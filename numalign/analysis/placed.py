@@ -188,5 +188,5 @@ def _near(machine: Machine, numa: NUMANode) -> int:
     row = numa.distances
     if row is None or len(row) < len(ids):
         return sum(1 << other for other in others)
-    nearest = min((row[ids.index(other)] for other in others), default=0)
-    return sum(1 << other for other in others if row[ids.index(other)] == nearest)
+    far = {other: row[ids.index(other)] for other in others}
+    return sum(1 << other for other in others if far[other] == min(far.values()))
