@@ -18,7 +18,7 @@ from numalign.kubelet.topology.hints import NO_PREFERENCE, HintFamily, HintList,
 from numalign.kubelet.topology.merge.lists import non_preferred_key, preferred_key, target_width
 from numalign.kubelet.topology.policy import explicit
 from numalign.kubelet.topology.provider import ProviderName
-from numalign.model.cpuset import union
+from numalign.model.cpuset import NUMAMask, union
 from numalign.values import NamedTuple
 
 MAX_NODES_LISTED = 8
@@ -135,9 +135,9 @@ def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -
     if count <= MAX_COMBINATIONS_SHOWN:
         table = tuple(Entry(hints, rules.combine(policy, hints, node.numa.full)) for hints in product(*lists))
     if rules.ranked:
-        ranked = sorted(_candidates(lists, node), key=lambda hint: _key(hint, node, needed))[:2]
+        ranked = sorted(_candidates(lists, node), key=lambda one: _key(one, node, needed))[:2]
         if len(ranked) == 2:
-            runner_up, rule = ranked[1], _rule(ranked[0], ranked[1], node, needed)
+            runner_up, rule = TopologyHint(*ranked[1]), _rule(ranked[0], ranked[1], node, needed)
     return begun._replace(
         resources=tuple(name for name, _ in opinions),
         combinations=count,
@@ -148,26 +148,32 @@ def _written(node: Node, begun: Merging, answers: Sequence[tuple[str, Hints]]) -
     )
 
 
-def _key(hint: TopologyHint, node: Node, needed: int) -> tuple[int, ...]:
-    mask = hint.numa_affinity or 0
+class _Candidate(NamedTuple):
+    """What a combination can merge to: a hint with a mask."""
+
+    mask: NUMAMask
+    preferred: bool
+
+
+def _key(one: _Candidate, node: Node, needed: int) -> tuple[int, ...]:
     numa = node.numa._replace(distances=None) if node.policy == "single-numa-node" else node.numa
-    if hint.preferred:
-        return (0, *preferred_key(mask, numa))
-    return (1, *non_preferred_key(mask, needed, numa))
+    if one.preferred:
+        return (0, *preferred_key(one.mask, numa))
+    return (1, *non_preferred_key(one.mask, needed, numa))
 
 
-def _candidates(lists: Sequence[HintList], node: Node) -> set[TopologyHint]:
+def _candidates(lists: Sequence[HintList], node: Node) -> set[_Candidate]:
     """Collect what combinations can merge to, list by list (12.3); an empty mask is no candidate (6.2)."""
     masks, common = {node.numa.full}, {hint.numa_affinity for hints in lists for hint in hints}
     for hints in lists:
         affinities = {node.numa.full if hint.numa_affinity is None else hint.numa_affinity for hint in hints}
         masks = {mask & other for mask in masks for other in affinities}
         common &= {hint.numa_affinity for hint in hints if hint.preferred}
-    preferred = {TopologyHint(mask, True) for mask in common if mask}
-    return preferred | {TopologyHint(mask, False) for mask in masks if mask and mask not in common}
+    preferred = {_Candidate(mask, True) for mask in common if mask}
+    return preferred | {_Candidate(mask, False) for mask in masks if mask and mask not in common}
 
 
-def _rule(winner: TopologyHint, other: TopologyHint, node: Node, needed: int) -> Rule:
+def _rule(winner: _Candidate, other: _Candidate, node: Node, needed: int) -> Rule:
     """Name the first rule in which they differ."""
     if winner.preferred != other.preferred:
         return "preferred"
@@ -180,5 +186,5 @@ def _rule(winner: TopologyHint, other: TopologyHint, node: Node, needed: int) ->
         return "closer" if differing == 2 else "smaller number"
     if winner.preferred:
         return "fewer nodes"
-    exact = (winner.numa_affinity or 0).bit_count() == needed
+    exact = winner.mask.bit_count() == needed
     return "exactly as many nodes as needed" if exact else "nearest to the nodes needed"

@@ -1,11 +1,20 @@
-"""Numbers that are never handed out: CPUs that are no whole cores, amounts that are no whole number of bytes."""
+"""Numbers that are never handed out: CPUs that are no whole cores, amounts that are no whole number of bytes.
+
+And of how many sockets CPUs may take any nodes.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from numalign.analysis.circumstances import Cores, Unreadable, counted_cores, unreadable_amounts
+from numalign.analysis.refusal import refusal
 from numalign.model.cpuset import parse
-from numalign.model.machine import Machine, NUMANode, Unit
-from tests.analysis.support import STATIC, config, limits, outcome, pod_of
+from numalign.model.machine import Device, Machine, NUMANode, Unit
+from numalign.model.pod import Pod
+from tests.analysis.support import GPU, STATIC, config, limits, outcome, pod, pod_of
 
 GI = 1 << 30
 THREADS = Machine(
@@ -61,3 +70,38 @@ def test_where_something_else_failed_there_are_none() -> None:
 
     assert refused.result.provider == "cpu"
     assert unreadable_amounts(refused) == ()
+
+
+FOUR = Machine(
+    "m",
+    tuple([NUMANode(place, 0b1111 << 4 * place, 8 * GI) for place in range(4)]),
+    sockets=(Unit(0, 0x00FF), Unit(1, 0xFF00)),
+    cores=tuple(1 << cpu for cpu in range(16)),
+    devices={GPU: (Device("0", (0,)),)},
+)
+UNEVEN = FOUR._replace(sockets=(Unit(0, 0x000F), Unit(1, 0xFFF0)))
+BY_SOCKET: dict[str, Any] = {
+    "cpu_manager_policy_options": {"align-by-socket": "true"},
+    "feature_gates": {"CPUManagerPolicyAlphaOptions": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("on", "options", "asked", "taken", "expected"),
+    [
+        pytest.param(FOUR, BY_SOCKET, pod("p", 2), 15, 1, id="either of the two nodes of a socket"),
+        pytest.param(FOUR, BY_SOCKET, pod("p", 8), 12, 0, id="as many nodes as a socket has"),
+        pytest.param(FOUR, BY_SOCKET, pod("p", 10), 8, 2, id="three of the four nodes of two sockets"),
+        pytest.param(FOUR, BY_SOCKET, pod("p", 16), 2, 0, id="all nodes"),
+        pytest.param(UNEVEN, BY_SOCKET, pod("p", 8), 12, 1, id="two of the three nodes of the larger socket"),
+        pytest.param(FOUR, {}, pod("p", 2), 15, 0, id="the option is off"),
+        pytest.param(FOUR, BY_SOCKET, pod("p", 2, gpu=2), 1, 0, id="CPUs are not in the way"),
+    ],
+)
+def test_of_how_many_sockets_cpus_may_take_any_nodes(
+    on: Machine, options: dict[str, Any], asked: Pod, taken: int, expected: int
+) -> None:
+    """docs/rules/cpu-manager.md 6.4."""
+    refused = outcome(config("restricted", **options), asked, pod("before", taken), on=on, fit_check=False)
+    assert not refused.admit
+    assert refusal(refused).around.sockets == expected
