@@ -78,7 +78,7 @@ class Placed:
         self.nearby: list[Nearby] = []
         self._cpus = self._place_cpus(held.cpus or 0)
         for block in held.memory:
-            size = max(block.size, memory.get(block.type, 0))
+            size = max(block.size, memory.get(block.type, block.size))
             if size:
                 self._take(block.type, block.mask, block.mask, memory_width(node, block.type, size))
                 if self._cpus and block.mask & ~self._cpus:
@@ -100,7 +100,7 @@ class Placed:
         """Note how few nodes would do for one resource; the widest ones are those that need most."""
         if width > self.least:
             self.least, self.widest = width, [resource]
-        elif width == self.least and width:
+        elif width == self.least:
             self.widest.append(resource)
 
     def _place_cpus(self, cpus: int) -> int:

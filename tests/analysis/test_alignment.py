@@ -18,6 +18,7 @@ from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine, NUMANode
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, NIC, PAGES, STATIC, config, limits, machine, outcome, pod, pod_of
+from tests.kubelet.regular import regular
 
 GI = 1 << 30
 LEFT, WHOLE = pod("left", 3), pod("whole", 4)
@@ -125,6 +126,16 @@ def test_a_wide_device_alone_is_on_the_lowest_of_its_nodes() -> None:
     asked = pod_of("p", app={**limits(0.5), GPU: "1"})
     found = judged(outcome(NONE, asked, on=with_gpus(Device("a", (0, 1)))))
     assert (dict(found.places), found.verdict) == ({GPU: 0b01}, "floating")
+
+
+@pytest.mark.parametrize(("nodes", "least"), [(8, 1), (9, 2)])
+def test_of_few_nodes_it_is_tried_which_of_them_would_do(nodes: int, least: int) -> None:
+    """A node without CPUs is near all others, so that its device and another one's are near one node."""
+    there = regular(nodes, 1, distances=False, devices={GPU: (Device("0", (0,)), Device("bare", (nodes,)))})
+    bare = NUMANode(nodes, 0, GI)
+    there = there._replace(numa_nodes=(*there.numa_nodes, bare))
+    found = judged(outcome(NONE, pod_of("p", app={**limits(0.5), GPU: "2"}), on=there))
+    assert found.least == least
 
 
 OFF = {"cpu_manager_policy": "none"}
