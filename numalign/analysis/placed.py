@@ -76,7 +76,8 @@ class Placed:
         self.remote: list[Part] = []
         self.unknown: list[Part] = []
         self.nearby: list[Nearby] = []
-        self._cpus = self._place_cpus(held.cpus or 0)
+        self._cpus = 0
+        self._place_cpus(held.cpus or 0)
         for block in held.memory:
             size = max(block.size, memory.get(block.type, block.size))
             if size:
@@ -103,15 +104,13 @@ class Placed:
         elif width == self.least:
             self.widest.append(resource)
 
-    def _place_cpus(self, cpus: int) -> int:
-        """Place the CPUs; returns their nodes, 0 where there are none or nobody can know."""
+    def _place_cpus(self, cpus: int) -> None:
+        """Place the CPUs; on what node some of them are nobody can know whose id is negative."""
         if any(numa.id < 0 and numa.cpus & cpus for numa in self.node.machine.numa_nodes):
             self.unknown.append(Part(CPU, 0))
-            return 0
-        nodes = nodes_of_cpus(self.node, cpus)
-        if nodes:
+        elif nodes := nodes_of_cpus(self.node, cpus):
+            self._cpus = nodes
             self._take(CPU, nodes, nodes, self.node.cpu.minimal_width(cpus.bit_count()))
-        return nodes
 
     def _place_devices(self, name: str, ids: tuple[str, ...], members: int) -> None:
         resource = self.node.device.resources[name]
