@@ -76,9 +76,10 @@ def _of_a_decision(refusal: Refusal, table: Matrix, *, brief: bool) -> Iterator[
     if refusal.stage == "policy" and len(rows) > 1:
         yield from differ_in_width(rows, table, refusal.policy, around)
     elif refusal.stage == "policy":
-        yield too_wide(rows[0], table, refusal.policy, around)
-        yield from on_fewer_nodes(rows[0], refusal)
-    elif refusal.stage == "merge" or (len(rows) > 1 and around.chosen is None and all(map(_alone_somewhere, rows))):
+        [row] = rows
+        yield too_wide(row, table, refusal.policy, around)
+        yield from on_fewer_nodes(row, refusal)
+    elif refusal.stage == "merge" or (around.chosen is None and all(map(_alone_somewhere, rows))):
         yield from never_meet(rows, table, around)
     elif around.wider is not None and around.wider.short:
         short = {one.resource for one in around.wider.short}
@@ -147,7 +148,7 @@ def _taken_over(refusal: Refusal) -> Iterator[Fact]:
         for one in left_to(row, refusal.around):
             if not _told_already(one, row, refusal):
                 many = one.nodes.bit_count()
-                wide = is_bytes(row.resource) and refusal.stage == "policy" and 0 < row.width < many
+                wide = refusal.stage == "policy" and row.width < many
                 free, there = short_with_left(one, row), bool(one.nodes) and several
                 yield LeftByInit(
                     row.resource, one, row.requested, there=there, free=free, width=row.width if wide else 0
@@ -156,7 +157,7 @@ def _taken_over(refusal: Refusal) -> Iterator[Fact]:
 
 def _told_already(left: Left, row: Row, refusal: Refusal) -> bool:
     """Tell whether the fact about a resource itself tells what init containers leave of it."""
-    if refusal.stage in ("policy", "merge") and not is_bytes(row.resource) and tied_to(refusal) is None:
+    if refusal.stage in ("policy", "merge") and not is_bytes(row.resource):
         return True
     if row.resource == CPU and refusal.around.cores is not None:
         return len(refusal.matrix.nodes if refusal.matrix else ()) < 2  # told beside what is free of whole cores

@@ -151,7 +151,7 @@ def memory_apart(refusal: Refusal) -> Iterator[Fact]:
         yield MemoryHeld(around.groups)
         yield HasToFit(asked, had, tuple(sets))
     fits = [mask for mask, free in sets if all(free[place] >= row.requested for place, row in enumerate(rows))]
-    if fits and around.chosen is not None:
+    if fits:
         yield from _unused(fits, len(fits) == len(sets), around)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from numalign.analysis.reasons.asked import MAX_NODES_NAMED, Asked
+from numalign.analysis.reasons.asked import Asked
 from numalign.analysis.reasons.change_facts import (
     CountsAsWhole,
     EnoughBut,
@@ -126,7 +126,7 @@ def _now(reason: Reason, at: str | None) -> object:
     It is of another container than the one that was refused where that is told with it.
     """
     fact = reason.fact
-    if isinstance(fact, EnoughInAll | TooLittle) and fact.when == "then":
+    if isinstance(fact, EnoughInAll | TooLittle):
         fact = fact._replace(when="now")
     return key(fact) if reason.container in (None, at) else (key(fact), reason.container)
 
@@ -142,8 +142,7 @@ def _of_which(step: Step) -> tuple[str, ...]:
 def of_the_state(fact: Reasonable) -> bool:
     """Tell whether a fact is about what is free as the node is, or would be."""
     if isinstance(fact, TooLittle):
-        none = len(fact.had.places) > MAX_NODES_NAMED and not fact.had.best.free + fact.had.best.left
-        return fact.when != "ever" and (((fact.free_too or not fact.never) and not fact.left) or none)
+        return fact.when != "ever" and (fact.free_too or not fact.never) and not fact.left
     if isinstance(fact, TooWide):
         single = fact.policy == "single-numa-node"
         return fact.when != "ever" and not fact.after and not (single and (fact.short or fact.width > 1))
@@ -240,8 +239,9 @@ def _named(fact: Reasonable, names: set[str], whom: str) -> Reasonable:
         return fact._replace(by=whom) if fact.by in names else fact
 
     def renamed(asked: Asked) -> Asked:
-        one = len(asked.parts) == 1 and asked.parts[0][0] in names
-        return asked._replace(parts=((whom, asked.parts[0][1]),)) if one else asked
+        if len(asked.parts) > 1:
+            return asked
+        return asked._replace(parts=tuple([(whom if name in names else name, nano) for name, nano in asked.parts]))
 
     named: Reasonable = with_asked(fact, renamed)
     return named

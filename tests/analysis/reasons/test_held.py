@@ -22,6 +22,7 @@ from numalign.analysis.reasons.change_facts import (
     WithoutThem,
 )
 from numalign.analysis.reasons.held import held_by_them, room
+from numalign.analysis.reasons.width_facts import Could
 from numalign.analysis.refusal import Refusal
 from numalign.analysis.whatif.change import Part, WayOut
 from numalign.analysis.whatif.past import Held, HeldAmount
@@ -183,7 +184,24 @@ def test_a_pod_that_is_in_the_way_elsewhere_says_what_comes_as_long_as_it_stays(
     first, *more = held_by_them(part(ONE, staying=(OF_CPUS,)), OF_CPUS, there, set())
     assert first == PodHolds("one", (CPUS,), stays=True)
     assert more
+    nowhere = (Goes("app", 0, {}, None),)
+    assert list(held_by_them(part(ONE, staying=(OF_CPUS,)), OF_CPUS, nowhere, set())) == [PodHolds("one", (CPUS,))]
     assert list(held_by_them(part(ONE), OF_CPUS, there, set())) == [PodHolds("one", (CPUS,))]
+
+
+def test_of_devices_nobody_knows_where_they_are_nobody_knows_that_they_are_elsewhere() -> None:
+    somewhere = GPUS._replace(places=((0, 1),))
+    held, of_gpus = part(ONE._replace(amounts=(somewhere,)), staying=(OF_CPUS,)), refused(row(GPU, 3, 1, 1))
+    there = (Goes("app", 0b10, {}, 0b10),)
+    assert list(held_by_them(held, of_gpus, there, set())) == [PodHolds("one", (somewhere,))]
+
+
+def test_of_what_a_pod_is_in_the_way_of_two_facts_are_told() -> None:
+    """Four CPUs are enough on node 1, two GPUs on node 0: where each is, and not that they never meet."""
+    apart = refused(row("cpu", 4, 2, 4), row(GPU, 2, 2, 1), culprits=2)
+    first, *more = held_by_them(part(ONE, staying=(apart,)), OF_CPUS, (Goes("app", 0b10, {}, 0b10),), set())
+    assert first == PodHolds("one", (CPUS,), stays=True)
+    assert [type(one) for one in more] == [Could, Could]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def then(*keys: Key, first: Sequence[str] = ("cpu",)) -> list[ThenNext]:
 
 BOTH, POLICY = cut(CPU, MEMORY), cut(flags=["policy"])
 OF_CPUS = refused("cpu")
+WITH_PODS = cut(MEMORY)._replace(parts=(*cut(MEMORY).parts, Part(WayOut(), None)))
 NEXT: list[tuple[str, Refusal, Sequence[Refusal], Sequence[WayOut], list[ThenNext]]] = [
     ("a second resource", OF_CPUS, (), [BOTH], then(MEMORY)),
     ("what is in the way, too, and not cut", refused("cpu", "v.com/gpu"), (), [BOTH], then(MEMORY)),
@@ -52,6 +53,7 @@ NEXT: list[tuple[str, Refusal, Sequence[Refusal], Sequence[WayOut], list[ThenNex
     ("nothing but that", OF_CPUS, (), [POLICY], []),
     ("other cuts under a setting", OF_CPUS, (), [cut(CPU, GPU, flags=["policy"]), BOTH], then(MEMORY)),
     ("pods that move", OF_CPUS, (), [WayOut(parts=(Part(WayOut(), None),)), BOTH], then(MEMORY)),
+    ("a cut beside pods that move", OF_CPUS, (), [WITH_PODS, BOTH], then(MEMORY)),
     ("what every change cuts", OF_CPUS, (), [BOTH, cut(CPU, MEMORY, GPU)], then(MEMORY)),
     ("nothing that every change cuts", OF_CPUS, (), [BOTH, cut(CPU, GPU)], []),
     ("all of it is named", refused("cpu", "memory"), (), [BOTH], []),
@@ -97,6 +99,7 @@ RIVALS: list[tuple[str, Sequence[WayOut], list[Rivals]]] = [
     ("one of them loses always", [FROM_A, FROM_A], []),
     ("both lose", [FROM_A, FROM_B, FROM_BOTH], []),
     ("none loses", [FROM_A, FROM_B, POLICY], []),
+    ("that alone would do", [cut(GPU), cut(("b", "v.com/gpu"))], []),
 ]
 
 

@@ -136,8 +136,10 @@ def test_how_to_get_huge_pages_is_told_once() -> None:
     one, more, small, most = (
         Shortage(f"hugepages-{size}", count, 0, 0) for size, count in (("1Gi", 2), ("1Gi", 3), ("2Mi", 4), ("1Gi", 5))
     )
-    found = [each.fact for each in reasons(short(one), [short(more), short(small), short(TAINT), short(most)])]
-    assert [fact.hint for fact in found if isinstance(fact, NodeTooSmall)] == [2, 0, 4, 0]
+    found = [
+        each.fact for each in reasons(short(one), [short(more), short(small), short(TAINT), short(most), short(NO_GPU)])
+    ]
+    assert [fact.hint for fact in found if isinstance(fact, NodeTooSmall)] == [2, 0, 4, 0, 0]
 
 
 def test_what_holds_then_as_it_does_now_is_told_in_short() -> None:
