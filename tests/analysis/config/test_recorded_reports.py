@@ -1,4 +1,4 @@
-"""What is told of configurations of which one setting is odd, and suggested for each system; as values, no words.
+"""What is told of odd configurations, with all changes that might mend them, and what is suggested for each system.
 
 `recorded_reports.jsonl.gz` has the answers. `NUMALIGN_UPDATE_GOLDEN=1` makes it anew; read what changed before you
 commit it.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from numalign.analysis.config.check import report
+from numalign.analysis.config.offers import OFFERS
 from numalign.analysis.config.suggest import suggest
 from numalign.analysis.config.system import Facts, Ground
 from numalign.analysis.config.systems import FORMATS
@@ -21,7 +22,7 @@ from numalign.kubelet.config import KubeletConfig, MemoryReservation
 from numalign.kubelet.releases.table import kubelet
 from numalign.kubelet.setup import Setup
 from numalign.model.hardware import Hardware
-from numalign.model.machine import Machine
+from numalign.model.machine import Machine, NUMANode, Unit
 from numalign.sources.machine import bundled
 from numalign.tasks.setup import load_machine
 from tests.kubelet.regular import GI, regular
@@ -33,6 +34,7 @@ MACHINES: Mapping[str, Machine] = {
     "huge pages": regular(memory=8 * GI, hugepages={"2Mi": 2 * GI, "1Gi": GI}),
     "nine nodes": regular(nodes=9, cores=1, memory=GI),
     "no distances, cgroup v1": regular(distances=False)._replace(cgroup_v1=True),
+    "an id too large": Machine("m", (NUMANode(0, 0xF, GI), NUMANode(64, 0xF0, GI)), (Unit(0, 0xFF),), (0x3, 0xC, 0xF0)),
     "no CPU of one thread": regular(nodes=1, cores=1, threads=1, memory=GI // 4),
 }
 STATIC: Mapping[str, Any] = {
@@ -81,6 +83,8 @@ SETTINGS: Mapping[str, Sequence[Any]] = {
     "eviction_hard": [
         *({"memory.available": text} for text in ("5%", "0%", "101%", "-1", "1GiB", "100Mi")),
         {"memory.avail": "1Gi", "nodefs.available": "10%"},
+        {"memory.avail": "1Gi", "memory.available": "999Gi"},
+        {"nothing": "x", "memory.available": "1GB"},
         {},
     ],
     "feature_gates": [
@@ -92,6 +96,17 @@ SETTINGS: Mapping[str, Sequence[Any]] = {
     "fail_cgroup_v1": [True, False],
     "system_reserved_cgroup": ["/system"],
 }
+SEVERAL: Sequence[Mapping[str, Any]] = [
+    {"reserved_system_cpus": "0,8", "kube_reserved_cgroup": "/kube"},
+    {"reserved_system_cpus": "0", "kube_reserved_cgroup": "/kube", "system_reserved_cgroup": "/system"},
+    {"cpu_manager_policy": "none", "cpu_manager_policy_options": {"full-pcpus-only": "true"}},
+    {"cpu_manager_policy": "static", "kube_reserved": {}, "kube_reserved_cgroup": "/kube"},
+    {"memory_manager_policy": "Static", "kube_reserved": {}, "eviction_hard": {"memory.available": "0"}},
+    {"feature_gates": {"CPUManagerPolicyAlphaOptions": True}, "cpu_manager_policy_options": {"align-by-socket": "x"}},
+    {"feature_gates": {"PodLevelResource": True, "PodLevelResources": False, "CPUManager": False, "Nothing": True}},
+    {"kube_reserved": {"memory": "400Gi", "cpu": "1"}, "system_reserved": {"memory": "1Gi"}},
+    {"topology_manager_policy_options": {"prefer-closest": "true", "prefer-closest-numa-nodes": "false"}},
+]
 GROUNDS: Mapping[str, Ground] = {
     "nothing is unknown": Ground(),
     "memory is unknown": Ground(unknown={"kubeReserved.memory": "fix"}),
@@ -104,13 +119,12 @@ def asked() -> Iterator[Row]:
     """Each setting otherwise, beside settings of which nothing is wrong and beside none, on each machine in turn."""
     number = 0
     for beside in (STATIC, {}):
-        for field, values in SETTINGS.items():
-            for value in values:
-                for version in (31, 36):
-                    number += 1
-                    machine = [*MACHINES][number % len(MACHINES)] if number % 2 else "two nodes"
-                    ground = [*GROUNDS][number % 7] if number % 7 < len(GROUNDS) else "nothing is unknown"
-                    yield {"settings": {**beside, field: value}, "on": machine, "version": version, "ground": ground}
+        for odd in (*({field: value} for field, values in SETTINGS.items() for value in values), *SEVERAL):
+            for version in (31, 36):
+                number += 1
+                machine = [*MACHINES][number % len(MACHINES)] if number % 2 else "two nodes"
+                ground = [*GROUNDS][number % 7] if number % 7 < len(GROUNDS) else "nothing is unknown"
+                yield {"settings": {**beside, **odd}, "on": machine, "version": version, "ground": ground}
     for place, name in enumerate(FORMATS):
         for machine in (*MACHINES, *bundled.names()[place % 4 :: 4]):
             yield {"suggest": name, "on": machine, "version": 36 - place % 3}
@@ -123,7 +137,7 @@ def answer(row: Row) -> Any:
     if "suggest" in row:
         facts = Facts(machine.cpus.bit_count(), machine.memory, release.version, pods=110)
         found = suggest(machine, {}, release, FORMATS[row["suggest"]], facts)
-        return plain([settings(found.config), [*found.reasons], found.error, found.left_out])
+        return plain([settings(found.config), found.reasons, found.error, found.left_out])
     given = {**row["settings"]}
     if "reserved_memory" in given:
         given["reserved_memory"] = tuple(MemoryReservation(*one) for one in given["reserved_memory"])
@@ -134,7 +148,8 @@ def answer(row: Row) -> Any:
             "starts": [told.starts, told.repairable, told.reserved_cpus, told.unknown],
             "steps": [[step.error, step.change and step.change.values] for step in told.steps],
             "repaired": settings(told.repaired),
-            "findings": [[one.code, one.field] for one in told.findings],
+            "findings": told.findings,
+            "offers": [offer for offers in OFFERS for offer in offers(setup)],
             "memory": told.memory,
         }
     )
