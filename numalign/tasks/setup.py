@@ -255,7 +255,7 @@ def facts_of(machine: Machine, request: KubeletRequest) -> Facts:
     pods = read_flags({"max-pods": request.settings["max-pods"]}) if "max-pods" in request.settings else {}
     return Facts(
         cpus=machine.cpus.bit_count(),
-        memory=machine.total_memory or machine.memory,
+        memory=machine.memory,
         version=parse_version(version) if version else None,
         instance=request.instance,
         pods=pods.get("max_pods"),

@@ -93,7 +93,7 @@ def _amounts(setup: Setup) -> Iterator[SettingChange]:
     bad = {name for name in thresholds if _unreadable(partial(reserving.evict, machine=machine), thresholds, name)}
     for name in sorted(bad):
         meant = nearest(name, reserving.SIGNALS)
-        if meant and name not in reserving.SIGNALS and meant not in thresholds:
+        if meant and meant not in thresholds:
             yield SettingChange("eviction_hard", _renamed(thresholds, name, meant), f"the signal is {meant}")
     if bad:
         yield SettingChange(
@@ -123,7 +123,7 @@ def _bad_gates(setup: Setup) -> Iterator[SettingChange]:
     bad = bad_gates(kubelet, given)
     rest = {}
     for name, value in given.items():
-        meant = nearest(name, kubelet.gates, 0.95) if name in bad and not gate_of(kubelet, name) else name
+        meant = nearest(name, kubelet.gates, 0.95) if name in bad else name
         if meant and meant not in bad:
             rest[meant] = value
     yield SettingChange("feature_gates", rest, _why_bad(kubelet, bad))

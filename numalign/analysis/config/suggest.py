@@ -56,7 +56,7 @@ def suggest(
         system: the cloud or distribution that it is for, whose own part lies below.
         facts: what that part depends on; None: the machine and the kubelet alone.
     """
-    facts = facts or Facts(machine.cpus.bit_count(), machine.total_memory or machine.memory, kubelet.version)
+    facts = facts or Facts(machine.cpus.bit_count(), machine.memory, kubelet.version)
     given = {"memoryManagerPolicy": "Static"} if "memoryManagerPolicy" not in system.lacks else {}
     given |= {"reservedSystemCPUs": format_set(reserved_cores(machine))} if system.takes_cpus else {}
     config = config_of(system.base(facts, given).fields)
@@ -88,7 +88,8 @@ def _for_system(
     settings: Iterable[tuple[str, Any, str]], own: KubeletConfig, system: System
 ) -> Iterator[tuple[str, Any, str]]:
     """Leave out what a system does not take or sets itself, and reserve CPUs by number where names are not taken."""
-    by_number = "reservedSystemCPUs" in system.lacks or own.kube_reserved_cgroup or own.system_reserved_cgroup
+    # No system has a control group for the kubelet alone.
+    by_number = "reservedSystemCPUs" in system.lacks or own.system_reserved_cgroup
     if "systemReserved" in system.whole:
         yield "system_reserved", own.system_reserved, f"what {system.name} reserves on a worker, named as a whole"
     cpus: dict[str, str] = {}
@@ -143,7 +144,7 @@ def _settings(machine: Machine) -> list[tuple[str, Any, str]]:
             "default; part of the sum below",
         )
     )
-    if aligned and any(node.memory > 0 for node in nodes):
+    if aligned and any(node.memory for node in nodes):
         settings.append(("memory_manager_policy", "Static", "aligns memory with CPUs"))
     return settings
 

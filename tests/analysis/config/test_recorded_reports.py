@@ -34,7 +34,12 @@ MACHINES: Mapping[str, Machine] = {
     "huge pages": regular(memory=8 * GI, hugepages={"2Mi": 2 * GI, "1Gi": GI}),
     "nine nodes": regular(nodes=9, cores=1, memory=GI),
     "no distances, cgroup v1": regular(distances=False)._replace(cgroup_v1=True),
-    "an id too large": Machine("m", (NUMANode(0, 0xF, GI), NUMANode(64, 0xF0, GI)), (Unit(0, 0xFF),), (0x3, 0xC, 0xF0)),
+    "an id too large": Machine(
+        "m",
+        (NUMANode(0, 0xF, GI, {}, (10, 20)), NUMANode(64, 0xF0, GI, {}, (20, 10))),
+        (Unit(0, 0xFF),),
+        (0x3, 0xC, 0xF0),
+    ),
     "no CPU of one thread": regular(nodes=1, cores=1, threads=1, memory=GI // 4),
 }
 STATIC: Mapping[str, Any] = {
@@ -84,6 +89,7 @@ SETTINGS: Mapping[str, Sequence[Any]] = {
         *({"memory.available": text} for text in ("5%", "0%", "101%", "-1", "1GiB", "100Mi")),
         {"memory.avail": "1Gi", "nodefs.available": "10%"},
         {"memory.avail": "1Gi", "memory.available": "999Gi"},
+        {"memory.available": "999Gi", "nodefs.available": "10%"},
         {"nothing": "x", "memory.available": "1GB"},
         {},
     ],
@@ -105,10 +111,12 @@ SEVERAL: Sequence[Mapping[str, Any]] = [
     {"feature_gates": {"CPUManagerPolicyAlphaOptions": True}, "cpu_manager_policy_options": {"align-by-socket": "x"}},
     {"feature_gates": {"PodLevelResource": True, "PodLevelResources": False, "CPUManager": False, "Nothing": True}},
     {"kube_reserved": {"memory": "400Gi", "cpu": "1"}, "system_reserved": {"memory": "1Gi"}},
+    {"cpu_manager_policy": "static", "kube_reserved": {"cpu": "500m"}, "system_reserved": {"cpu": "500m"}},
     {"topology_manager_policy_options": {"prefer-closest": "true", "prefer-closest-numa-nodes": "false"}},
 ]
 GROUNDS: Mapping[str, Ground] = {
     "nothing is unknown": Ground(),
+    "CPUs are unknown": Ground(unknown={"kubeReserved.cpu": "fix"}),
     "memory is unknown": Ground(unknown={"kubeReserved.memory": "fix"}),
     "all is unknown": Ground(unknown={"the file of x": "fix"}, lacks=frozenset({"featureGates", "reservedMemory"})),
 }
@@ -125,6 +133,7 @@ def asked() -> Iterator[Row]:
                 machine = [*MACHINES][number % len(MACHINES)] if number % 2 else "two nodes"
                 ground = [*GROUNDS][number % 7] if number % 7 < len(GROUNDS) else "nothing is unknown"
                 yield {"settings": {**beside, **odd}, "on": machine, "version": version, "ground": ground}
+    yield {"settings": STATIC, "on": "nine nodes", "version": 28, "ground": "nothing is unknown"}
     for place, name in enumerate(FORMATS):
         for machine in (*MACHINES, *bundled.names()[place % 4 :: 4]):
             yield {"suggest": name, "on": machine, "version": 36 - place % 3}

@@ -128,3 +128,9 @@ def test_a_section_that_would_not_add_up_is_left_out() -> None:
     assert found.error == ""
     assert (found.config.memory_manager_policy, found.config.reserved_memory) == ("None", ())
     assert found.reasons["memory_manager_policy"].startswith("no reservedMemory can equal the sum on this machine")
+
+
+def test_where_no_change_helps_the_last_error_is_told() -> None:
+    wishes = {"cpu_manager_policy_options": {"strict-cpu-reservation": "true", "distribute-cpus-across-cores": "true"}}
+    found = suggest(regular(), wishes, system=FORMATS["kubeletconfig"])
+    assert found.error.startswith("new none policy error: None policy: received unsupported options=")
