@@ -218,10 +218,10 @@ class Checker:
                 joined = joined if joined is not None else kind
             elif is_dynamic(joined):
                 joined = kind
-            elif accepts(joined, kind, {}) is None and self._mixed:
-                joined = DYN
             elif accepts(joined, kind, {}) is None:
-                raise CompileError(f"expected type '{joined}' but found '{kind}'", item.position)
+                if not self._mixed:
+                    raise CompileError(f"expected type '{joined}' but found '{kind}'", item.position)
+                joined = DYN
         return joined or DYN
 
     def _loop(self, node: syntax.Loop) -> Type:

@@ -26,13 +26,11 @@ Step = Callable[[CPUTopology, WorkingSet], WorkingSet]
 def take_packed(
     topology: CPUTopology, free: CPUSet, n: int, *, spread: bool = False, uncore: PartialFit | None = None
 ) -> CPUSet:
-    """Take `n` of the `free` CPUs, step by step until satisfied (8.10).
+    """Take `n` of the `free` CPUs, step by step until satisfied (8.10); nothing for n < 1.
 
     Raises:
         AllocationError: there are not enough, or the steps ran out before the need was met.
     """
-    if n < 1:
-        return 0
     working = start_working(topology, free, n)
     plain = not spread and not uncore
     units = n >= topology.smallest_node or n >= topology.smallest_socket

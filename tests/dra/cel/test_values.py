@@ -42,6 +42,8 @@ EQUAL: list[tuple[str, object, object, bool]] = [
     ("versions", V1, Semver(1, 2, 3), True),
     ("two versions", V1, Semver(1, 2, 4), False),
     ("lists by what is in them", [1, [2]], [1.0, [Uint(2)]], True),
+    ("lists of true and of 1", [True], [1], False),
+    ("lists of amounts written in two ways", [parse("1Gi")], [parse("1024Mi")], True),
     ("lists of two lengths", [1], [1, 2], False),
     ("lists in two orders", [1, 2], [2, 1], False),
     ("a list and a map", [], {}, False),

@@ -137,6 +137,8 @@ def test_a_search_over_too_many_nodes_is_a_hang() -> None:
 
     with pytest.raises(KubeletHangError, match="takes hours"):
         best_balance(plan(free, range(32), 16 * 20 + 7, 1, 16))
+    with pytest.raises(KubeletHangError, match="takes hours"):
+        best_balance(plan(free, range(32), 16 * 20, 1, 16))
 
 
 def test_a_node_at_two_positions_is_taken_from_twice() -> None:

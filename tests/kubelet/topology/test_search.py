@@ -85,6 +85,18 @@ def merge_and_order(dice: Dice) -> tuple[tuple[NUMAInfo, list[Hints]], list[Hint
     return case, dice.shuffled(case[1])
 
 
+LEFT_OUT: list[tuple[str, int, list[tuple[int, ...]], bool, bool]] = [
+    ("all by one set", 4, [(1, 1), (1, 1), (2, 2)], True, True),
+    ("a large and a small one by each", 5, [(3, 3), (3, 3), (2, 2), (2, 2)], False, True),
+    ("each where it costs less", 5, [(4, 4), (4, 4), (3, 1), (1, 3)], False, True),
+    ("too much by one", 3, [(1, 1), (3, 3), (3, 3)], False, False),
+    ("one by each of three", 5, [(4, 4, 4)] * 3, True, True),
+    ("in the last of a hundred ways", 127, [(63, 63), (64, 64), *((64 >> bit,) * 2 for bit in range(7))], False, True),
+    ("in none of a hundred ways", 127, [(63, 63), (65, 65), *((64 >> bit,) * 2 for bit in range(7))], False, False),
+]
+"""What leaving a node out costs each set: found in a simple way, possible at all."""
+
+
 @pytest.fixture(params=["few masks looked at one by one", "all searched"], scope="class")
 def search_from(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small machines have so few masks that none would be searched for."""
@@ -137,6 +149,21 @@ class TestFamiliesAgainstTheirHints:
         for width in range(1, len(order) + 1):
             smallest = min((mask for mask in found if mask.bit_count() == width), default=None)
             assert lowest.lowest(order, width, and_of_sets(sets, order)) == smallest
+
+    @pytest.mark.parametrize(
+        ("spare", "costs", "simple", "possible"), [row[1:] for row in LEFT_OUT], ids=[row[0] for row in LEFT_OUT]
+    )
+    def test_nodes_are_shared_out_among_the_sets_that_leave_them_out(
+        self, spare: int, costs: list[tuple[int, ...]], simple: bool, possible: bool
+    ) -> None:
+        """Each set can spare so much; the last node, which costs more, is left."""
+        last = 1 << len(costs)
+        weights = [(*row, 1000) for row in zip(*costs, strict=True)]
+        sets = [MaskSet(2 * last - 1, (AtLeast(row, sum(row) - spare),)) for row in weights]
+        order = range(len(costs) + 1)
+
+        assert leaves_out(sets, 2 * last - 1, last) is simple
+        assert lowest.lowest(order, 1, and_of_sets(sets, order)) == (last if possible else None)
 
     @given(rolled(lambda dice: family(dice, size(dice))))
     def test_the_narrowest_width(self, made: Hints) -> None:
