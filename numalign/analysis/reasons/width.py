@@ -49,12 +49,12 @@ def too_wide(row: Row, table: Matrix, policy: str, around: Circumstances) -> Too
     if short:
         counted = tuple([(numa, cell.barred) for numa, cell in zip(table.nodes, row.cells, strict=True) if cell.barred])
         return found._replace(limit=most, short=True, counted=counted)
-    return found if single or found.must else found._replace(bound=_used_together(row, around))
+    return found if single else found._replace(bound=_used_together(row, around))
 
 
 def _used_together(row: Row, around: Circumstances) -> tuple[tuple[int, Names], ...]:
     """List nodes with enough memory that cannot be used alone, as memory of them is held together with other nodes'."""
-    enough = {cell.group for cell in row.cells if cell.group and cell.free >= row.requested and row.width == 1}
+    enough = {cell.group for cell in row.cells if cell.free >= row.requested and row.width == 1}
     return tuple((one.nodes, one.own if not one.pods else ()) for one in around.groups if one.nodes in enough)
 
 
