@@ -136,9 +136,9 @@ def test_nobody_is_told_to_ask_for_more_than_twice_the_memory() -> None:
 
 
 def test_what_no_policy_aligns_is_aligned_by_chance() -> None:
-    """Without one the two pods take seven CPUs in a row, and leave one node a pair; a policy leaves one on each."""
-    settings = Setup(machine("figure-1"), config("best-effort"), "ideal")
-    situation = Situation(settings, past=arrivals((pod("a", 3), pod("b", 3))))
+    """Without one the three pods take nine CPUs in a row, and leave one node three; a policy leaves one on each."""
+    settings = Setup(regular(3, 4, 1), config("best-effort"), "ideal")
+    situation = Situation(settings, past=arrivals([pod(name, 3) for name in "abc"]))
     tries = Tries(situation, admit(situation.session(), pod("p", 2)), ALIGNED)
     by_chance = tries.beside({POLICY: "none"})
     assert by_chance is not None
