@@ -6,10 +6,12 @@ import pytest
 
 from numalign.analysis.apart import Apart, Chosen, Tied, Wanted
 from numalign.kubelet.config import KubeletConfig
+from numalign.model.hardware import Hardware, PCIFunction
 from numalign.model.machine import Device, Machine
 from numalign.model.pod import Pod
 from numalign.worlds.pod_result import pod_result
 from tests.analysis.support import GPU, STATIC, config, limits, machine, outcome, pod, pod_of
+from tests.kubelet.regular import regular
 
 BEST, POD = config("best-effort"), config("best-effort", topology_manager_scope="pod")
 
@@ -128,3 +130,29 @@ def test_a_device_near_several_nodes_counts_once(
     third = "8-11" if len(on.numa_nodes) == 3 else ""
     found = pod_result(outcome(BEST._replace(reserved_system_cpus=third), asked, *before, on=on), why_apart=True)
     assert found.containers[-1].apart == expected
+
+
+def test_a_device_of_which_only_sys_tells_the_node_came_from_nowhere_else() -> None:
+    """The kubelet knows no node of it, so that it has no part in what was chosen."""
+    on = machine("figure-1")
+    far = PCIFunction("0000:98:00.0", numa_node=1)
+    on = on._replace(devices={GPU: (Device(far.address),)}, hardware=Hardware(pci=(far,)))
+    found = pod_result(outcome(BEST, pod("p", 2, gpu=1), on=on), why_apart=True)
+    assert found.containers[0].alignment.verdict == "spread"
+    assert found.containers[0].apart == Apart("best-effort", 0b01, whole_pod=False)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"), [(15, Chosen(scarce=(Wanted("cpu", 8),))), (16, Chosen())], ids=["1940 sets", "2516 sets"]
+)
+def test_among_too_many_sets_of_nodes_it_is_not_looked_up_why_none_would_have_done(
+    nodes: int, expected: Chosen
+) -> None:
+    """Of two CPUs a node one is reserved: eight are on four nodes at least, and come from eight."""
+    on = regular(nodes, 2, 1)
+    settings = BEST._replace(
+        topology_manager_policy_options={"max-allowable-numa-nodes": "16"},
+        reserved_system_cpus=",".join(str(2 * node) for node in range(nodes)),
+    )
+    [container] = pod_result(outcome(settings, pod("p", 8), on=on), why_apart=True).containers
+    assert container.apart == Apart("best-effort", 0xFF, whole_pod=False, why=expected)
