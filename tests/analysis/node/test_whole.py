@@ -10,7 +10,7 @@ import pytest
 from numalign.analysis.node.whole import Contradiction, contradictions
 from numalign.kubelet import node as twin
 from numalign.kubelet.node import Node, NodeState
-from tests.analysis.support import STATIC, config, limits, outcome, pod, pod_of
+from tests.analysis.support import STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.conformance import cases
 from tests.conformance.families import e2e, lifecycle
 
@@ -62,6 +62,27 @@ def test_an_init_container_that_has_ended_may_hold_nothing() -> None:
 
     assert without("init") == []
     assert "0 CPUs, 2 requested" in without("app")
+
+
+def test_where_no_cpus_are_pinned_none_are_missed() -> None:
+    admitted = outcome(config("none", cpu_manager_policy="none"), pod("p", 2))
+    assert list(contradictions(admitted.before.node, admitted.after)) == []
+
+
+@pytest.mark.parametrize(
+    ("first_core", "told"), [(0b1, ["1 CPUs, 2 requested"]), (0b11, [])], ids=["equal cores", "one of two threads"]
+)
+def test_cpus_are_counted_where_all_cores_are_equal(first_core: int, told: list[str]) -> None:
+    """Elsewhere a kubelet errs (docs/rules/cpu-manager.md 8.11) and may have handed out another number."""
+    on = machine("figure-1")
+    on = on._replace(cores=(first_core, *(core for core in on.cores if not core & first_core)))
+    admitted = outcome(config("none"), pod("p", 2), on=on)
+    device, cpu, memory = admitted.after.states
+    [[uid, held]] = cpu.assignments.items()
+    less = held["app"] & (held["app"] - 1)
+    cpu = cpu._replace(assignments={uid: {"app": less}}, default=cpu.default | held["app"] & ~less)
+    edited = admitted.after._replace(states=(device, cpu, memory))
+    assert [one.message for one in contradictions(admitted.before.node, edited)] == told
 
 
 def test_a_group_has_no_nodes_that_are_not_there() -> None:
