@@ -58,7 +58,7 @@ def unpinned(outcome: Outcome) -> Iterator[Unpinned]:
         if holding(node, outcome.after, demand.uid, asked).cpus:
             continue
         cpu = container.requests.get("cpu")
-        if devices or (cpu is not None and cpu.nano > 0 and cpu.nano % NANO == 0):
+        if devices or (cpu is not None and cpu.nano and cpu.nano % NANO == 0):
             why = cause(node, pod, asked)
             yield Unpinned(container.name, why, tuple(_blame(outcome, why, container.name)))
 

@@ -10,7 +10,6 @@ from numalign.kubelet.admission import Outcome
 from numalign.kubelet.demand import ResourcePairs
 from numalign.kubelet.memory.allocate import DEFAULT_TOO_WIDE, EXTENDED_TOO_WIDE, NO_EXTENDED
 from numalign.kubelet.memory.hints import best_hint, calculate, narrowest
-from numalign.kubelet.memory.state import STATIC
 from numalign.kubelet.node import Node
 from numalign.model.cpuset import ids
 from numalign.values import NamedTuple
@@ -77,7 +76,7 @@ def held_groups(outcome: Outcome) -> Iterator[Group]:
 def joint_memory(node: Node, rows: Sequence[Row]) -> Joint | None:
     """Find the fewest memory resources in the way that need as many nodes together as all of them."""
     memory = [row for row in rows if row.resource in node.memory.places]
-    if len(memory) < 2 or node.memory.policy != STATIC:
+    if len(memory) < 2:
         return None
     width = together_width(node, memory)
     if width <= max(row.width for row in memory):
@@ -149,8 +148,6 @@ def _short(outcome: Outcome, chosen: int, request: ResourcePairs) -> Iterator[Sh
 def joined(outcome: Outcome) -> tuple[int, ...]:
     """List which nodes may be used together (docs/rules/memory-manager.md 23): held ones only as they are held."""
     manager, state = outcome.before.node.memory, outcome.after.memory
-    if manager.policy != STATIC:
-        return ()
     untouched = sum(1 << numa for numa in manager.node_ids if not state.counts[numa])
     held = {state.groups[numa] for numa in manager.node_ids if state.counts[numa]}
     return tuple(sorted({*held, untouched} - {0}))

@@ -10,7 +10,7 @@ import pytest
 from numalign.analysis.node.whole import Contradiction, contradictions
 from numalign.kubelet import node as twin
 from numalign.kubelet.node import Node, NodeState
-from tests.analysis.support import STATIC, config, limits, machine, outcome, pod, pod_of
+from tests.analysis.support import GPU, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.conformance import cases
 from tests.conformance.families import e2e, lifecycle
 
@@ -62,6 +62,21 @@ def test_an_init_container_that_has_ended_may_hold_nothing() -> None:
 
     assert without("init") == []
     assert "0 CPUs, 2 requested" in without("app")
+
+
+@pytest.mark.parametrize(
+    ("init", "told"),
+    [(0b11, []), (0b01, ["1 devices, 2 requested"]), (0, [])],
+    ids=["all", "some", "none, as it ended"],
+)
+def test_devices_of_an_init_container_are_all_that_it_requests_or_none(init: int, told: list[str]) -> None:
+    admitted = outcome(config("none"), pod_of("p", init=limits(1, gpu=2), app=limits(1)))
+    device, cpu, memory = admitted.after.states
+    [uid] = device.holdings
+    held = {"init": {GPU: init}} if init else {}
+    edited = device._replace(holdings={uid: held}, allocated={GPU: init}, reusable={})
+    found = contradictions(admitted.before.node, admitted.after._replace(states=(edited, cpu, memory)))
+    assert [one.message for one in found] == told
 
 
 def test_where_no_cpus_are_pinned_none_are_missed() -> None:
