@@ -100,10 +100,21 @@ def test_cpus_are_counted_where_all_cores_are_equal(first_core: int, told: list[
     assert [one.message for one in contradictions(admitted.before.node, edited)] == told
 
 
-def test_a_group_has_no_nodes_that_are_not_there() -> None:
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [((0b11, 0b11), []), ((0b100011, 0b11), ["0"]), ((0b10, 0b11), ["0"]), ((0b11, 0b01), ["1"])],
+    ids=[
+        "as the pod holds them",
+        "a node that is not there",
+        "the other one alone",
+        "of the other one, the first alone",
+    ],
+)
+def test_a_group_has_nodes_that_are_there_and_its_own(groups: tuple[int, int], told: list[str]) -> None:
     admitted = outcome(config("none", **STATIC), pod("p", 2, "20Gi"), fit_check=False)
     device, cpu, memory = admitted.after.states
     assert memory.groups == (0b11, 0b11), "it takes both nodes"
 
-    edited = admitted.after._replace(states=(device, cpu, memory._replace(groups=(0b100011, 0b11))))
-    assert [one.path for one in contradictions(admitted.before.node, edited)] == [("memory", "nodes", "0", "cells")]
+    edited = admitted.after._replace(states=(device, cpu, memory._replace(groups=groups)))
+    found = [one.path for one in contradictions(admitted.before.node, edited)]
+    assert found == [("memory", "nodes", numa, "cells") for numa in told]
