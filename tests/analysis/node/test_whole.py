@@ -9,6 +9,7 @@ import pytest
 
 from numalign.analysis.node.whole import Contradiction, contradictions
 from numalign.kubelet import node as twin
+from numalign.kubelet.config import MemoryReservation
 from numalign.kubelet.node import Node, NodeState
 from tests.analysis.support import GPU, STATIC, config, limits, machine, outcome, pod, pod_of
 from tests.conformance import cases
@@ -118,3 +119,22 @@ def test_a_group_has_nodes_that_are_there_and_its_own(groups: tuple[int, int], t
     edited = admitted.after._replace(states=(device, cpu, memory._replace(groups=groups)))
     found = [one.path for one in contradictions(admitted.before.node, edited)]
     assert found == [("memory", "nodes", numa, "cells") for numa in told]
+
+
+@pytest.mark.parametrize(("kept", "told"), [("1Gi", True), ("20Gi", False)], ids=["less", "more than node 0 has"])
+def test_what_is_reserved_is_what_pods_hold_where_no_more_is_kept_than_there_is(kept: str, told: bool) -> None:
+    """Elsewhere amounts wrap around (docs/rules/memory-manager.md 14), and nothing adds up."""
+    section = (MemoryReservation(0, {"memory": kept}),)
+    settings = config("none", memory_manager_policy="Static", kube_reserved={"memory": kept}, reserved_memory=section)
+    admitted = outcome(settings, pod("p", 1, "2Gi"), fit_check=False)
+    device, cpu, memory = admitted.after.states
+    place, moved = admitted.before.node.memory.places["memory"], 1 << 30
+
+    def with_more(table: tuple[tuple[int, ...], ...], more: int) -> tuple[tuple[int, ...], ...]:
+        first, second = table[place]
+        return (*table[:place], (first, second + more), *table[place + 1 :])
+
+    edited = memory._replace(free=with_more(memory.free, -moved), reserved=with_more(memory.reserved, moved))
+    found = contradictions(admitted.before.node, admitted.after._replace(states=(device, cpu, edited)))
+    said = f"{3 * moved} bytes of memory are reserved, the pods hold {2 * moved}"
+    assert [one.message for one in found] == [said] * told
