@@ -49,18 +49,18 @@ def memory_sum(config: KubeletConfig, machine: Machine, reservation: Reservation
     """Work out both sides for a configuration whose reservations can be read."""
     eviction = "evictionHard[memory.available]"
     texts = (
-        ("systemReserved.memory", config.system_reserved.get("memory"), reservation.system),
-        ("kubeReserved.memory", config.kube_reserved.get("memory"), reservation.kube),
+        ("systemReserved.memory", config.system_reserved.get("memory", ""), reservation.system),
+        ("kubeReserved.memory", config.kube_reserved.get("memory", ""), reservation.kube),
         (
             eviction if config.eviction_hard is not None else f"{eviction}, default",
-            "100Mi" if config.eviction_hard is None else config.eviction_hard.get("memory.available"),
+            "100Mi" if config.eviction_hard is None else config.eviction_hard.get("memory.available", ""),
             reservation.eviction,
         ),
     )
     wanted = tuple(
         Part(source, text, -(-amounts["memory"].quantity.nano // NANO))
         for source, text, amounts in texts
-        if text is not None and "memory" in amounts
+        if "memory" in amounts
     )
     given = tuple(
         Part(
