@@ -86,6 +86,13 @@ def test_devices_that_lie_nowhere_do_not_matter_for_alignment() -> None:
     assert (row.requested, row.free, row.width, row.possible) == (2, 2, 0, True)
 
 
+@pytest.mark.parametrize(("gpus", "fits"), [(2, True), (3, False)])
+def test_any_node_fits_devices_that_lie_nowhere_if_there_are_enough(gpus: int, fits: bool) -> None:
+    loose = machine("figure-1")._replace(devices={GPU: (Device("a"), Device("b"))})
+    found = table(config("restricted"), pod("p", 1, gpu=gpus), on=loose)
+    assert [found.fits(column) for column in (0, 1)] == [fits, fits]
+
+
 @pytest.mark.parametrize(
     ("asked", "widths"),
     [
@@ -95,8 +102,17 @@ def test_devices_that_lie_nowhere_do_not_matter_for_alignment() -> None:
         (pod("p", 1, "15Gi"), {"cpu": 1, "memory": 1}),
         (pod("p", 1, "16Gi"), {"cpu": 1, "memory": 2}),
         (pod("p", 1, "1Gi", pages="1536Mi"), {"cpu": 1, "memory": 1, PAGES: 2}),
+        (pod("p", 1, "1Gi", pages="0"), {"cpu": 1, "memory": 1, PAGES: 0}),
     ],
-    ids=["a node's CPUs", "a CPU more", "two GPUs", "memory of one node", "a Gi more", "huge pages of two nodes"],
+    ids=[
+        "a node's CPUs",
+        "a CPU more",
+        "two GPUs",
+        "memory of one node",
+        "a Gi more",
+        "pages of two nodes",
+        "no pages",
+    ],
 )
 def test_a_width_is_how_few_nodes_hold_it_on_an_empty_machine(asked: Pod, widths: dict[str, int]) -> None:
     settings = config("best-effort", **(STATIC if "memory" in widths else {}))
