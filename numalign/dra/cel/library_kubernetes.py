@@ -92,7 +92,7 @@ def _readable(read: Value) -> Value:
 
 def _contains_address(network: Value, address: Value) -> bool:
     found = _address(address) if isinstance(address, str) else address
-    return found.version == network.version and found in network.network
+    return found in network.network
 
 
 def _contains_network(network: Value, other: Value) -> bool:

@@ -241,7 +241,7 @@ class PatternReader:
         first = True
         while first or not self.peek("]"):
             first = False
-            if self.peek("[:"):
+            if ":]" in self.text[self.at + 2 :] and self.peek("[:"):
                 ranges += self.posix()
                 continue
             char = self.char()
@@ -262,8 +262,8 @@ class PatternReader:
 
     def posix(self) -> tuple[Range, ...]:
         """Read the rest of `[:alpha:]`."""
-        end = self.text.find(":]", self.at)
-        name = self.text[self.at : end] if end >= 0 else ""
+        end = self.text.index(":]", self.at)
+        name = self.text[self.at : end]
         if name.removeprefix("^") not in POSIX:
             raise RegexError("invalid character class range")
         self.at = end + 2

@@ -30,6 +30,7 @@ REFUSED = [
     ("another key of a map", "{'a': 1}[1] == 1", "'_[_]' applied to '(map(string, int), int)'", 8),
     ("a duration where the key is nothing", "{null: 1}[duration('1s')] == 1", "applied to '(map(null_type, int), ", 9),
     ("a list of two types", "[1, 'a'] == []", "expected type 'int' but found 'string'", 4),
+    ("a list of two types that is gone through", "[1, 'a'].all(x, true)", "expected type 'int' but found 'string'", 4),
     ("keys of two types", "{1: 1, 'a': 1} == {}", "expected type 'int' but found 'string'", 7),
     ("values of two types", "{1: 1, 2: 'a'} == {}", "expected type 'int' but found 'string'", 10),
     (

@@ -65,6 +65,7 @@ FOUND = [
     ("classes in a class", r"[\d_\s]+", "a1_ ", (1, 4)),
     ("what is in none of them", r"[^\w]", "a_-", (2, 3)),
     ("all but a class in a class", r"[\D]+", "12ab3", (2, 4)),
+    ("what only begins like a named class", "[[:alpha]+", "x:[hay", (1, 5)),
     ("named classes turned round", r"[[:^alpha:]]+", "ab12", (2, 4)),
     ("all of a named class but one", r"[[:upper:]x]+", "aXxA", (1, 4)),
     ("figures in hexadecimal", r"[[:xdigit:]]+", "xyz09afAFg", (3, 9)),
