@@ -57,7 +57,7 @@ def besides(tries: Tries, ways: Iterable[WayOut]) -> Iterator[Refusal]:
     """
     here = [one for one in ways if not (one.machine or one.hardware or one.kept_out)]
     nearest = next(iter(here), None)
-    if nearest is not None and nearest.flags and len(nearest.parts) < 2:
+    if nearest is not None and len(nearest.parts) < 2:
         # What a setting alone mends at once may be several things as it is set.
         as_set = [one for one in here if not one.flags]
         nearest = min(as_set, key=lambda one: len(one.parts), default=None)

@@ -79,7 +79,7 @@ def anew(now: Session, after: Session, gone: Sequence[Pod] = (), kept_out: Seque
     then = without(after, (*gone, *kept_out))
     there = {pod.uid for pod in now.pods}
     newcomers = held_by(then, [pod for pod in then.pods if pod.uid not in there])
-    moved = [pod for pod in then.pods if pod.uid in there and _differs(now, then, pod)]
+    moved = [pod for pod in then.pods if _differs(now, then, pod)]
     leaving = [pod for pod in moved if any(one.kind == "init" for one in pod.containers)]
     counts = [(pod.name, _cpus(now, pod).bit_count(), _cpus(then, pod).bit_count()) for pod in leaving]
     return Anew(
@@ -120,7 +120,7 @@ def held_by(session: Session, pods: Sequence[Pod]) -> tuple[Held, ...]:
 
 
 def _differs(now: Session, then: Session, pod: Pod) -> bool:
-    """Tell whether a pod has something else of what it holds in both."""
+    """Tell whether a pod has something else of what it holds in both; who comes new holds nothing in one."""
     both = zip(_places(now, pod), _places(then, pod), strict=True)
     return any(old and new and old != new for old, new in both)
 
