@@ -7,7 +7,7 @@ import pytest
 from numalign.analysis.refusal import refusal
 from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation, arrivals
-from numalign.analysis.whatif.besides import NoPolicy, Repair, no_policy, repair
+from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, no_policy, repair
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
@@ -86,3 +86,25 @@ def test_a_pod_that_something_else_refuses_as_well() -> None:
 def test_on_a_node_in_use_nothing_is_tried_and_nothing_is_claimed() -> None:
     there = Situation(SETUP, past=arrivals((pod("a", 1),))).session()
     assert mended(Situation(SETUP, there=there)) == Repair(TOLD, admits=None)
+
+
+def test_what_else_refuses_a_pod_is_found_by_the_nearest_change_on_this_machine() -> None:
+    """One container asks for nine CPUs of eight, the next one for three GPUs of two: the kubelet meets the first."""
+    tries = met("single-numa-node", pod_of("p", one=limits(9), two=limits(1, gpu=3)))
+    [cut] = [one for one in changes(tries) if len(one.parts) == 2]
+    found = [one.resources for one in besides(tries, [cut])]
+    assert found == [(GPU,)]
+    alone = cut._replace(flags={POLICY: "none"}, amounts={}, asked={}, parts=cut.parts[:1])
+    elsewhere = [
+        cut._replace(machine="other"),
+        cut._replace(hardware=(("device", f"{GPU}@0=3"),)),
+        cut._replace(kept_out=(pod("first", 1),)),
+    ]
+    for other in elsewhere:
+        assert not list(besides(tries, [other]))
+        assert [one.resources for one in besides(tries, [other, cut])] == found
+    assert [one.resources for one in besides(tries, [alone, *elsewhere, cut])] == found
+    assert not list(besides(tries, [alone]))
+    assert not list(besides(tries, [alone, cut._replace(flags={POLICY: "none"})]))
+    assert not list(besides(tries, [cut._replace(parts=cut.parts[:1])]))
+    assert not list(besides(tries, []))
