@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from numalign.analysis.situation import Situation, arrivals
+from numalign.analysis.whatif.goal import ALIGNED
 from numalign.analysis.whatif.past import Anew, HeldAmount, anew, moved
 from numalign.kubelet.admission import Session
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.setup import Setup
+from numalign.model.machine import Device
 from numalign.model.pod import Pod
 from tests.analysis.support import GPU, config, machine, pod, pod_of
 from tests.kubelet.regular import regular
@@ -74,3 +76,22 @@ def test_of_many_pods_up_to_a_thousand_sets_of_one_size_are_tried(
     found = moved(session, pod("p", asked))
     assert found is not None
     assert (len(found.pods), found.fewest) == (going, fewest)
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "going"),
+    [
+        pytest.param([4], 1, ["b0"], id="one pod"),
+        pytest.param([2, 2], 3, ["b0", "b1"], id="two pods"),
+        pytest.param([2, 1, 1], 4, None, id="not three"),
+    ],
+)
+def test_where_an_empty_node_does_not_align_a_pod_up_to_two_may_go(
+    there: list[int], asked: int, going: list[str] | None
+) -> None:
+    """The GPU is on node 1; without a policy CPUs are taken in a row, and node 0 is full: that is what helps."""
+    setup = Setup(regular(3, 4, 1, devices={GPU: (Device("gpu", (1,)),)}), config("none"), "ideal")
+    pods = [pod("a", 4), *(pod(f"b{place}", cpus) for place, cpus in enumerate(there))]
+    found = moved(Situation(setup, past=arrivals(pods)).session(), pod("p", asked, gpu=1), ALIGNED)
+    assert (found and [one.name for one in found.pods]) == going
+    assert found is None or found.fewest
