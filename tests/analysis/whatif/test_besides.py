@@ -8,6 +8,7 @@ from numalign.analysis.refusal import refusal
 from numalign.analysis.settings import POLICY
 from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.besides import NoPolicy, Repair, besides, no_policy, repair
+from numalign.analysis.whatif.change import Part, WayOut, parts_of
 from numalign.analysis.whatif.changes import changes
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
@@ -15,6 +16,7 @@ from numalign.kubelet.releases.table import LATEST
 from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device
 from numalign.model.pod import Pod
+from numalign.model.quantity import NANO
 from tests.analysis.support import GPU, config, limits, machine, pod, pod_of
 from tests.kubelet.regular import regular
 
@@ -108,3 +110,17 @@ def test_what_else_refuses_a_pod_is_found_by_the_nearest_change_on_this_machine(
     assert not list(besides(tries, [alone, cut._replace(flags={POLICY: "none"})]))
     assert not list(besides(tries, [cut._replace(parts=cut.parts[:1])]))
     assert not list(besides(tries, []))
+
+
+def test_what_a_setting_mends_is_told_where_it_is_not_yet() -> None:
+    """Only whole cores of two CPUs are given out: three are refused for ever, and so are nine GPUs."""
+    cores = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true"})
+    setup = Setup(regular(2, 4, 2, devices=WHOLE.devices), cores, "ideal", LATEST)
+    single = {"cpu-manager-policy-options": "full-pcpus-only=false"}
+    for odd, wide, found in (("one", "two", [("two", (GPU,))]), ("two", "one", [("two", ("cpu",))])):
+        containers = {odd: limits(3), wide: limits(2, gpu=9)}
+        asked = pod_of("p", **{name: containers[name] for name in ("one", "two")})
+        tries = Tries(Situation(setup), admit(Situation(setup).session(), asked))
+        change = WayOut(flags=single, amounts={(wide, GPU): NANO}, asked={(wide, GPU): 9 * NANO})
+        change = change._replace(parts=tuple(Part(one, None) for one in parts_of(change)))
+        assert [(one.at, one.resources) for one in besides(tries, [change])] == found
