@@ -124,3 +124,10 @@ def test_what_a_setting_mends_is_told_where_it_is_not_yet() -> None:
         change = WayOut(flags=single, amounts={(wide, GPU): NANO}, asked={(wide, GPU): 9 * NANO})
         change = change._replace(parts=tuple(Part(one, None) for one in parts_of(change)))
         assert [(one.at, one.resources) for one in besides(tries, [change])] == found
+
+
+def test_of_a_setting_without_which_the_past_cannot_be_tried_nothing_is_told() -> None:
+    tries = met("single-numa-node", pod_of("p", one=limits(9), two=limits(1, gpu=3)))
+    impossible = WayOut(flags={POLICY: "no-such-policy"}, amounts={("two", GPU): NANO}, asked={("two", GPU): 3 * NANO})
+    change = impossible._replace(parts=tuple(Part(one, None) for one in parts_of(impossible)))
+    assert not list(besides(tries, [change]))
