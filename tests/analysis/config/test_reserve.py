@@ -100,6 +100,12 @@ SECTIONS = [
         [(0, "256Mi"), (1, "768Mi")],
     ),
     (
+        "a node without room is passed over",
+        settings("1Gi", (0, "256Mi"), (1, "1Mi"), (2, "1Mi"), **NOTHING),
+        machine(8 * GI, GI, 8 * GI, pages=(0, GI, 0)),
+        [(0, "256Mi"), (2, "768Mi")],
+    ),
+    (
         "more than the last node has",
         settings("3Gi", (0, "1Mi"), (1, "1Mi"), **NOTHING),
         machine(8 * GI, GI),

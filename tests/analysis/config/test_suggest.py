@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from numalign.analysis.config import systems
 from numalign.analysis.config.suggest import reserved_cores, reserved_memory, suggest
+from numalign.analysis.config.system import Base, Facts, System
 from numalign.analysis.config.systems import FORMATS
 from numalign.kubelet.config import FIELD_NAMES, KubeletConfig
 from numalign.model.cpuset import format_set, parse
@@ -36,7 +38,12 @@ def test_a_system_gets_settings_that_start_and_that_it_takes(output: str) -> Non
     assert not found.error
     assert not {FIELD_NAMES[field] for field in found.reasons} & system.lacks
     assert found.reasons.get("system_reserved", f"what {system.name} reserves").startswith(f"what {system.name} ")
+
+
+@pytest.mark.parametrize("system", [one for one in vars(systems).values() if isinstance(one, System)])
+def test_a_system_has_a_name_and_a_base(system: System) -> None:
     assert isinstance(system.name, str)
+    assert isinstance(system.base(Facts(), {}), Base)
 
 
 CORES = [
@@ -109,6 +116,16 @@ def test_ids_that_crash_other_policies() -> None:
     assert "memory_manager_policy" not in found.reasons
     assert found.reasons["topology_manager_policy"] == "the other policies crash on NUMA node ids outside 0-63"
     assert suggested(machine((0, "0-3"), (63, "4-7"))).topology_manager_policy == "restricted"
+
+
+def test_options_of_the_topology_manager_are_for_policies_that_align() -> None:
+    nine = [(number, str(number)) for number in (*range(8), 64)]
+    found = suggest(machine(*nine), {})
+
+    assert (found.error, found.config.topology_manager_policy) == ("", "none")
+    assert found.config.topology_manager_policy_options is None
+    nine[8] = (8, "64")
+    assert suggested(machine(*nine)).topology_manager_policy_options == {"max-allowable-numa-nodes": "9"}
 
 
 def test_little_memory_is_not_kept_back() -> None:
