@@ -16,9 +16,11 @@ from numalign.kubelet.config import IDEAL, KubeletConfig
 from numalign.kubelet.demand import NANO
 from numalign.kubelet.setup import Setup
 from numalign.model.apiserver.defaulting import read_pod
+from numalign.model.machine import Device
 from numalign.model.pod import Pod
-from tests.analysis.support import GPU, PAGES, STATIC, config, machine, outcome, pod
+from tests.analysis.support import GPU, PAGES, STATIC, config, limits, machine, outcome, pod, pod_of
 
+MI, GI = 1 << 20, 1 << 30
 CROSSED = (pod("left", 3), pod("right", 2, gpu=1))
 """On figure-1 they leave one CPU and the GPU of node 0, two CPUs of node 1."""
 
@@ -113,6 +115,36 @@ def test_where_the_managers_cannot_be_asked_nothing_is_in_the_way() -> None:
     refused = outcome(config("none", **STATIC), pod("p", 9, pages="2Mi"), on=uneven, fit_check=False)
     found = refusal(refused)
     assert (refused.result.provider, found.stage, found.culprits, found.matrix) == ("cpu", "allocation", (), None)
+
+
+def test_memory_that_one_node_would_have_is_refused_for_what_else_is_asked_of_it() -> None:
+    """Node 0 has the memory, node 1 the pages of 2 Mi, each a page of 1 Gi: all that is asked of memory is named."""
+    one, other = machine("figure-1").numa_nodes
+    first = one._replace(memory=16 * GI, hugepages={"2Mi": 2 * MI, "1Gi": GI})
+    second = other._replace(memory=3 * GI, hugepages={"2Mi": GI, "1Gi": GI})
+    on = machine("figure-1")._replace(numa_nodes=(first, second))
+    asked = pod_of("p", app={**limits(1, "4Gi", pages="512Mi"), "hugepages-1Gi": "1Gi"})
+    found = refusal(outcome(config("single-numa-node", **STATIC), asked, on=on, fit_check=False))
+    assert [row.resource for row in found.culprits] == ["memory", "hugepages-1Gi", PAGES]
+
+
+def test_a_device_that_is_called_as_cpus_are_is_in_the_way_alone() -> None:
+    name = "acme.com/cpus"
+    on = machine("figure-1")._replace(devices={name: (Device("0", (0,)),)})
+    refused = outcome(config("none"), pod_of("p", app={**limits(1), name: "2"}), on=on, fit_check=False)
+    assert [row.resource for row in refusal(refused).culprits] == [name]
+
+
+def test_where_no_mask_holds_a_node_what_is_free_decides() -> None:
+    """Under policy none, the only one that such a machine knows (docs/rules/topology-manager.md 2.3)."""
+    one, other = machine("figure-1").numa_nodes
+    negative = machine("figure-1")._replace(numa_nodes=(one, other._replace(id=-1)))
+    refused = outcome(config("none"), pod("p", 9, gpu=1), on=negative, fit_check=False)
+    found = refusal(refused)
+    assert [row.resource for row in found.culprits] == ["cpu"]
+    assert found.matrix is not None
+    assert found.matrix.nodes == (-1, 0)
+    assert [[cell.free for cell in row.cells] for row in found.matrix.rows] == [[4, 4], [0, 1]]
 
 
 def test_a_pod_that_will_never_fit_tells_what_an_empty_machine_lacks_where_that_differs() -> None:

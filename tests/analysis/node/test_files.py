@@ -113,6 +113,8 @@ def test_a_state_file(files: dict[str, str], release: tuple[int, int], on: tuple
 
 def test_a_wrong_sum_is_told_with_the_right_one() -> None:
     assert found(cpu=with_sum(CPU, 1))[0].message.startswith("wrong checksum (stored 1, computed 2309862762): ")
+    [zero] = found(release=(1, 35), memory=with_sum(MEMORY, 0))
+    assert zero.message.startswith("wrong checksum (stored 0, computed 1141090873): ")
     assert found(memory=with_sum(MEMORY, 1))[0].message.startswith("wrong checksum (stored 1, computed 1141090873): ")
     assert found(devices=with_sum(DEVICES, 1))[0].message.startswith("wrong checksum (stored 1, computed 3535376109): ")
 
