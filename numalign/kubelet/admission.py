@@ -249,7 +249,7 @@ def _slow(node: Node, pod: Pod, demand: PodDemand, result: AdmitResult) -> Itera
     if sum([one.seconds for one in efforts]) >= SLOW:
         whole = Effort(sum([one.sets for one in efforts]), sum([one.combinations for one in efforts]))
         yield Notice("kubelet-slow", f"the kubelet takes {whole}, and admits no other pod meanwhile", pod.name)
-    elif result.stage != "hang" or "NUMA" not in result.message:
+    elif result.stage != "hang" or result.provider:
         return
     if node.kubelet.version == (1, 35) and any(one.devices for one in demand.containers):
         text = "1.35 of OpenShift tries only NUMA nodes that have devices, upstream's may try all, as assumed here"
