@@ -73,21 +73,21 @@ def other_settings(tries: Tries) -> Iterator[WayOut]:
 
     Pods refused so far may be admitted first under them, and be in the way.
     """
-    policy_found, rival_found, outcome = False, False, tries.outcome
+    rival_found, outcome = False, tries.outcome
     if forecast(outcome.before, outcome.pod) is False:
         return
-    for flags in tries.settings():
-        if POLICY in flags and policy_found:
-            continue
+    for flags in tries.settings():  # policies come last
         found = tries.beside(flags)
-        if found is None or (POLICY in flags and found[1] and rival_found):
+        if found is None or (found[1] and rival_found):
             continue
         tried, kept_out = found
         change = WayOut(aligned(tried), flags=flags, tried=tried, kept_out=kept_out)
         change = change._replace(needs_newcomers=tries.needs_newcomers(change))
-        if POLICY in flags and not change.needs_newcomers:
-            policy_found, rival_found = not kept_out, True
         yield change
+        if POLICY in flags and not change.needs_newcomers:
+            if not kept_out:
+                return
+            rival_found = True
 
 
 def _tried(situation: Situation, tries: Tries) -> Outcome | None:
