@@ -162,7 +162,7 @@ def _with_more(tries: Tries, change: WayOut, part: WayOut) -> WayOut | None:
     for key, nano in part.amounts.items():
         asked = part.asked[key]
         step = steps(session, {key: asked})[key]
-        if nano % NANO and key[1] == CPU and not asked % NANO:
+        if nano % NANO and not asked % NANO:
             # from a share of a CPU to the first whole ones, which are others; where nobody pins any they are not
             step = step - nano if may_pin(session, tries.outcome.pod) else SHARE
         any_there = nano or on_the_machine(session.node, session.state, key[1])[1]

@@ -14,7 +14,7 @@ from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.quantity import GIBI, MEBI, NANO
-from tests.analysis.support import STATIC, config, machine, pod
+from tests.analysis.support import GPU, STATIC, config, machine, pod
 from tests.analysis.whatif.drawn import case
 from tests.kubelet.regular import regular
 
@@ -46,10 +46,7 @@ def test_a_setting_that_helps_only_as_others_come_first_says_how_the_pod_is_refu
     assert (anew.otherwise.around.when, [*anew.otherwise.resources]) == ("then", missing)
 
 
-CPUS = ("app", "cpu")
-
-
-MEMORY = ("app", "memory")
+CPUS, MEMORY, GPUS = ("app", "cpu"), ("app", "memory"), ("app", GPU)
 
 
 @pytest.mark.parametrize(("more", "instead"), [(0, {MEMORY: 2047 * MEBI * NANO}), (1, {})])
@@ -73,3 +70,18 @@ def test_only_where_the_node_as_a_whole_is_looked_at_a_share_of_a_cpu_is_counted
     change = WayOut(amounts={CPUS: NANO // 2}, asked={CPUS: 2 * NANO})
     [part] = next(reasons(tries, [change._replace(tried=tries.attempt(change))])).parts
     assert part.whole == (Amount("cpu", NANO // 2, 7 * NANO, 8 * NANO) if fit_check else None)
+
+
+CORES = config("restricted", cpu_manager_policy_options={"full-pcpus-only": "true"})
+
+
+@pytest.mark.parametrize(("gpus", "instead"), [(1, {}), (3, {CPUS: 2 * NANO})], ids=["CPUs alone", "beside a device"])
+def test_a_core_less_is_a_change_of_its_own_where_nothing_else_changes(gpus: int, instead: dict[Key, int]) -> None:
+    """Three CPUs are asked for, and cores of two are given out; there are two GPUs."""
+    situation = Situation(Setup(regular(2, 4, 2, devices=machine("figure-1").devices), CORES, "ideal"))
+    tries = Tries(situation, admit(situation.session(), pod("p", 3, gpu=gpus)))
+    change = WayOut(amounts={CPUS: 4 * NANO}, asked={CPUS: 3 * NANO})
+    if gpus > 1:
+        change = change._replace(amounts={**change.amounts, GPUS: NANO}, asked={**change.asked, GPUS: 3 * NANO})
+    [found] = reasons(tries, [change._replace(tried=tries.attempt(change))])
+    assert (found.or_else, found.cores) == (instead, 2)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from numalign.analysis.situation import Situation, arrivals
 from numalign.analysis.whatif.change import WayOut
 from numalign.analysis.whatif.changes import changes
-from numalign.analysis.whatif.shrink import shared, takes_the_last, weakened, with_one_to_share
+from numalign.analysis.whatif.shrink import dropped, shared, takes_the_last, weakened, with_one_to_share
 from numalign.analysis.whatif.tries import Tries
 from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
@@ -82,7 +84,7 @@ def test_a_cut_leaves_a_cpu_to_share_and_says_why_no_more() -> None:
 def test_with_something_else_cpus_are_cut_where_that_alone_would_take_the_last() -> None:
     [cut] = [one for one in ways(pod("p", 8, gpu=3)) if not one.hardware]
     assert cut.amounts == {("app", GPU): 2 * 10**9, CPUS: 7 * 10**9}
-    assert [part.unshared for part in cut.parts] == [False, True]
+    assert [(part.unshared, part.apart) for part in cut.parts] == [(False, False), (True, False)]
 
 
 def test_containers_that_hand_on_what_they_have_are_cut_together() -> None:
@@ -170,3 +172,20 @@ def test_no_container_is_left_with_very_little_where_another_could_give_too() ->
     first = changes(Tries(situation, outcome))[0]
     assert first.amounts
     assert all(4 * nano >= first.asked[key] for key, nano in first.amounts.items())
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        pytest.param({"machine": "other"}, id="on another machine"),
+        pytest.param({"hardware": (("device", f"{GPU}@0=2"),)}, id="with more hardware"),
+        pytest.param({}, id="here"),
+    ],
+)
+def test_what_is_not_needed_is_left_out_of_a_change_here_alone(elsewhere: dict[str, Any]) -> None:
+    """Four of five CPUs fit a node, whatever memory is asked for."""
+    situation = Situation(Setup(machine("figure-1"), config("single-numa-node"), "ideal"))
+    tries, memory = Tries(situation, admit(situation.session(), pod("p", 5))), ("app", "memory")
+    cut = WayOut(amounts={CPUS: 4 * NANO, memory: MEBI * NANO}, asked={CPUS: 5 * NANO, memory: GIBI * NANO})
+    change = cut._replace(tried=tries.attempt(cut), **elsewhere)
+    assert dropped(tries, change).amounts == (cut.amounts if elsewhere else {CPUS: 4 * NANO})
