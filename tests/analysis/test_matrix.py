@@ -86,6 +86,13 @@ def test_devices_that_lie_nowhere_do_not_matter_for_alignment() -> None:
     assert (row.requested, row.free, row.width, row.possible) == (2, 2, 0, True)
 
 
+def test_devices_that_lie_nowhere_are_also_what_an_init_container_left() -> None:
+    loose = machine("figure-1")._replace(devices={GPU: (Device("a"), Device("b"))})
+    found = table(config("restricted"), pod_of("p", init=limits(1, gpu=2), app=limits(1, gpu=2)), on=loose)
+    [row] = [row for row in found.rows if row.resource == GPU]
+    assert (row.free, row.left, row.possible) == (0, 2, True)
+
+
 @pytest.mark.parametrize(("gpus", "fits"), [(2, True), (3, False)])
 def test_any_node_fits_devices_that_lie_nowhere_if_there_are_enough(gpus: int, fits: bool) -> None:
     loose = machine("figure-1")._replace(devices={GPU: (Device("a"), Device("b"))})

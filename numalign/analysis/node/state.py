@@ -57,7 +57,7 @@ def _is_static(text: str | None) -> bool:
 
 
 def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[NodeFinding]:
-    union, taken = state.cpu.default, 0
+    union = state.cpu.default
     holder: dict[int, str] = {}
     for uid, containers in sorted(state.cpu.assignments.items()):
         of_pod = 0
@@ -67,12 +67,11 @@ def _cpus(node: Node, state: NodeState, named: Named, path: str) -> Iterator[Nod
             if both:
                 text = f"CPUs {format_set(both)} of {named(uid)}/{name} are also in the shared pool"
                 yield NodeFinding("cpu-in-pool", "error", path, text, drain_and_delete(path))
-        for other, pod in holder.items() if taken & of_pod else ():
+        for other, pod in holder.items():
             if other & of_pod:
                 text = f"CPUs {format_set(other & of_pod)} belong to {pod} and to {named(uid)}"
                 yield NodeFinding("cpu-twice", "warning", path, text, "end one of the pods")
         holder[of_pod] = named(uid)
-        taken |= of_pod
         union |= of_pod
     for uid, cpus in sorted(state.cpu.pods.items()):
         union |= cpus
@@ -98,7 +97,7 @@ def _memory(node: Node, text: str, path: str) -> Iterator[NodeFinding]:
     for number, record in found.nodes.items():
         for resource, table in record.tables.items():
             place = manager.places.get(resource)
-            if manager.policy != "Static" or place is None or number not in manager.node_ids:
+            if place is None or number not in manager.node_ids:
                 continue
             total = manager.total[place][number]
             if table.total != total:

@@ -93,6 +93,7 @@ HAD = NODE.memory.total[NODE.memory.places["memory"]]
 def test_memory_that_is_what_the_machine_has() -> None:
     assert HAD[0] == HAD[1]
     assert found(files=StateFiles(memory=memory(HAD[0]))) == []
+    assert found(files=StateFiles(memory=memory(HAD[0], ((0,), (1,), (2,))))) == [], "a node that is no more"
     assert found(files=StateFiles(memory="no file")) == []
     assert found(files=StateFiles(memory=memory(1, name="hugepages-1Gi"))) == []
 
