@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numalign.analysis.matrix import Cell, Matrix, matrix, offers
+from numalign.analysis.matrix import Cell, Matrix, matrix, offers, on_the_machine
 from numalign.kubelet.config import KubeletConfig
 from numalign.kubelet.topology.hints import CANNOT_FIT, NO_PREFERENCE, HintList, TopologyHint
 from numalign.model.machine import Device, Machine
@@ -41,7 +41,7 @@ def test_a_cell_is_free_of_what_could_ever_be_there(policy: str) -> None:
 def test_rows_are_cpu_then_memory_then_the_rest_by_name() -> None:
     found = table(config("restricted", **STATIC), pod("p", 2, "1Gi", nic=1, gpu=1, pages="4Mi"))
     assert [row.resource for row in found.rows] == ["cpu", "memory", GPU, PAGES, NIC]
-    assert found.nodes == (0, 1)
+    assert (found.nodes, found.policy, found.strayed) == ((0, 1), "restricted", 0)
 
 
 def test_nodes_stand_in_the_order_of_their_ids() -> None:
@@ -84,6 +84,19 @@ def test_devices_that_lie_nowhere_do_not_matter_for_alignment() -> None:
     [row] = [row for row in table(config("restricted"), pod("p", 1, gpu=2), on=loose).rows if row.resource == GPU]
     assert row.cells == (Cell(0, 0, "any"),) * 2
     assert (row.requested, row.free, row.width, row.possible) == (2, 2, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("resource", "free", "total"),
+    [("cpu", 5, 7), (GPU, 2, 3), (NIC, 2, 2), ("memory", 28 * GI, 29 * GI), (PAGES, 2 * GI, 2 * GI), ("v/x", 0, 0)],
+)
+def test_on_the_machine_are_all_nodes_and_what_is_on_none(resource: str, free: int, total: int) -> None:
+    """Of CPUs one is reserved, of memory a Gi, and one of four GPUs is sick; a pod holds some of each but of two."""
+    gpus = (Device("a", (0,)), Device("b", (1,)), Device("c"), Device("sick", healthy=False))
+    on = machine("figure-1")
+    on = on._replace(devices={**on.devices, GPU: gpus})
+    found = outcome(config("none", reserved_system_cpus="0", **STATIC), pod("p", 2, "1Gi", gpu=1), on=on)
+    assert on_the_machine(found.before.node, found.after, resource) == (free, total)
 
 
 def test_devices_that_lie_nowhere_are_also_what_an_init_container_left() -> None:
