@@ -529,6 +529,13 @@ def test_an_injected_container_is_advised_through_its_injector() -> None:
     assert advice[0] == ('annotate the pod with sidecar.istio.io/proxyCPU: "2" and sidecar.istio.io/proxyCPULimit: "2"')
 
 
+def test_a_helper_is_told_beside_the_first_container_with_cpus_of_its_own() -> None:
+    helper = container("helper", limits={"cpu": "100m", "memory": "64Mi"})
+    [found] = lint(pod(container("one", limits=GOOD), container("two", limits=GOOD), helper)).findings
+    assert found.message == "helper runs in the shared pool (100m CPUs) beside one, which has exclusive CPUs"
+    assert found.advice == "none needed if a helper may share CPUs; else set limits.cpu to 1"
+
+
 @pytest.mark.parametrize(("cpus", "held"), [(1, "1 exclusive CPU"), (2, "2 exclusive CPUs")])
 def test_a_sidecar_holds_so_many_cpus(cpus: int, held: str) -> None:
     sidecar = container("proxy", limits={**GOOD, "cpu": cpus}) | SIDECAR
