@@ -33,6 +33,7 @@ def found(
 ) -> list[NodeFinding]:
     told = list(file_findings(StateFiles(**files), further or {}, release, "/k", on.__contains__))
     assert all(one.file == DEVICE_FILE or one.file.startswith("/k/") for one in told)
+    assert {one.severity for one in told} <= {"error", "warning", "info"}
     return told
 
 
@@ -111,6 +112,12 @@ def test_a_state_file(files: dict[str, str], release: tuple[int, int], on: tuple
     assert not any(map(stops, said))
 
 
+@pytest.mark.parametrize(("release", "severity"), [((1, 36), "warning"), ((1, 37), "error"), ((1, 38), "error")])
+def test_a_file_of_the_first_generation_stops_1_37(release: tuple[int, int], severity: str) -> None:
+    [one] = found(release=release, cpu=CPU_EXAMPLES["first generation"])
+    assert one.severity == severity
+
+
 def test_a_wrong_sum_is_told_with_the_right_one() -> None:
     assert found(cpu=with_sum(CPU, 1))[0].message.startswith("wrong checksum (stored 1, computed 2309862762): ")
     [zero] = found(release=(1, 35), memory=with_sum(MEMORY, 0))
@@ -166,6 +173,8 @@ def test_a_further_file(
         [("further-file-checksum", severity, f"/k/{name}")] if severity else []
     )
     assert any(map(stops, said)) is (severity == "error")
+    whose = "this kubelet reads it" if severity == "error" else "this kubelet does not read it; a kubelet that reads it"
+    assert all(one.message.endswith(f": {whose}{' and' * (severity == 'error')} does not start") for one in said)
 
 
 @pytest.mark.parametrize(
