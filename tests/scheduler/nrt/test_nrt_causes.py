@@ -85,6 +85,9 @@ CASES: list[tuple[str, str, Case, bool]] = [
     ("X-6", "the filter fails", case(sized("4"), RESTRICTED), False),
     ("X-6", "one that is", case(sized("4"), **PASSES), False),
     ("X-6", "no object", case(sized("4"), RESTRICTED, **PASSES, nrt=None), False),
+    ("X-2", "memory of no whole bytes is counted", case(pod({"containers": [limits("2", "40.0000000001Gi")]})), False),
+    ("X-8", "without overhead the plugin was asked the same", case(sized("4")), False),
+    ("T-14", "a device that no zone lists is asked for", case(pod({"containers": [limits("2", fpga="1")]})), False),
     ("T-14", "all is listed", case(sized("9")), False),
     ("T-14", "without an object nothing is", case(sized("9"), nrt=None), True),
 ]  # fmt: skip
