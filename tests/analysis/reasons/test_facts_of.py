@@ -17,12 +17,14 @@ from numalign.analysis.reasons.memory_facts import (
     HasToFit,
     HeldByOwn,
     LeftByInit,
+    LeftCounts,
+    LookedAgain,
     MemoryHeld,
     ShortThere,
     TooMany,
 )
 from numalign.analysis.reasons.refusal import facts_of
-from numalign.analysis.reasons.shortage import short_with_left
+from numalign.analysis.reasons.shortage import second_look, short_with_left
 from numalign.analysis.refusal import Refusal, Stage
 
 SIDE = Own("memory", "side", "sidecar", 2, 0b1)
@@ -138,3 +140,13 @@ WITH_LEFT: list[tuple[str, Row, int, int | None]] = [
 @pytest.mark.parametrize(("of", "nodes", "free"), [one[1:] for one in WITH_LEFT], ids=[one[0] for one in WITH_LEFT])
 def test_what_is_free_beside_memory_that_is_left(of: Row, nodes: int, free: int | None) -> None:
     assert short_with_left(Left(("init",), 2, nodes), of) == free
+
+
+@pytest.mark.parametrize("own", [0, 1, 2], ids=["none of it", "some of one", "some of both"])
+def test_what_init_containers_leave_counts_where_the_pod_itself_holds_any_of_what_is_short(own: int) -> None:
+    held = (("init", 1),)
+    each = tuple(
+        Short(name, 3, 1, held if place < own else ()) for place, name in enumerate(("memory", "hugepages-1Gi"))
+    )
+    told = [type(one) for one in second_look(Wider("app", 1, 0b1, 0b11, each))]
+    assert told == [ShortThere, ShortThere, *([LeftCounts] if own else []), LookedAgain, TooMany]
