@@ -59,12 +59,11 @@ def _others(row: Row, place: int, table: Matrix, found: Refusal) -> list[Reasona
     tied = _tied(table, place, left, found)
     if tied is not None:
         return [tied]
-    lacking = {other: {one for one in left if _lacks(other, one)} for other in table.rows if other is not row}
+    lacking = {other: {one for one in left if _lacks(other, one)} for other in table.rows}
     told: list[Reasonable] = []
     while left:
-        other = max(lacking, key=lambda one: len(lacking[one] & left), default=None)
-        here = lacking[other] & left if other is not None else set[int]()
-        if other is None or not here:
+        here = max((those & left for those in lacking.values()), key=len)
+        if not here:
             return None
         lacks = [_lack(one, sorted(here), table, found) for one in lacking if here <= lacking[one]]
         lacks.sort(key=lambda one: one.some)  # none first

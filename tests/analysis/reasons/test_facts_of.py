@@ -97,6 +97,9 @@ def test_nodes_that_would_do_are_more_than_the_container_needs() -> None:
     found = refused("allocation", bound, groups=(GROUP,), joined=(0b11,), chosen=0b1, wider=wider)
     told = list(facts_of(found))
     assert [type(one) for one in told[-3:]] == [MemoryHeld, HasToFit, TooMany]
+    beside = refused("allocation", bound, CPUS, groups=(GROUP,), joined=(0b11,), chosen=0b1, wider=wider)
+    [fit] = [one for one in facts_of(beside) if isinstance(one, HasToFit)]
+    assert [one.resource for one in fit.asked] == ["memory"]
 
 
 def test_of_memory_that_is_looked_for_again_only_what_was_short_is_told() -> None:

@@ -52,6 +52,8 @@ def lacks(one: Lack, nodes: int = 0b10) -> EnoughBut:
 
 OTHERS: list[tuple[str, Refusal, list[Reasonable]]] = [
     ("the other node that has enough lacks another resource", FOUND, [TWO, NO_GPU]),
+    ("whatever comes first", refused(GPUS, CPUS), [TWO, NO_GPU]),
+    ("of nothing else it is asked", refused(CPUS), []),
     ("the whole pod does", refused(CPUS, GPUS, container=None), [TWO, NO_GPU]),
     ("something else refuses it", FOUND._replace(stage="hints"), []),
     ("no decision", FOUND._replace(matrix=None), []),
@@ -142,3 +144,9 @@ def test_where_the_pod_goes_is_one_node(cut: Part, after: tuple[Goes, ...], told
 def test_of_devices_that_lie_nowhere_no_node_has_any() -> None:
     anywhere = row("cpu", 4, 2, 4, 3, verdicts=dict.fromkeys(range(3), "any"))
     assert not list(limit_there(part(cpu=2), refused(anywhere, GPUS), HERE))
+
+
+def test_it_may_be_any_node() -> None:
+    found = refused(row("cpu", 4, 4, 2, 3), row(GPU, 1, 0, 1, 0))
+    has, but = limit_there(part(cpu=2), found, (Goes("app", 0b10, {}, 0b10),))
+    assert (has, but) == (TWO._replace(node=1), NO_GPU._replace(nodes=0b1))
