@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.explanation import Explanation, explain_outcome
+from numalign.analysis.situation import Situation, arrivals
+from numalign.kubelet.admission import admit
+from numalign.kubelet.config import KubeletConfig
+from numalign.kubelet.setup import Setup
+from numalign.model.machine import Machine
+from numalign.model.pod import Pod
+from tests.analysis.support import config, limits, machine, pod, pod_of
+from tests.analysis.test_own_containers import BY_SOCKET, SOCKET
 from tests.render.text.support import recorded
 
 
@@ -61,3 +70,25 @@ def test_what_else_refuses_a_pod_stands_in_the_head(name: str, step: int, expect
     first = next((place for place, line in enumerate(head) if line.startswith("also")), len(head))
     assert head[first:] == expected
     assert not [line for line in found if "is not enough" in line]
+
+
+def explained(settings: KubeletConfig, asked: Pod, *before: Pod, on: Machine) -> Explanation:
+    situation = Situation(Setup(on, settings, "ideal"), fit_check=False, past=arrivals(before))
+    return explain_outcome(situation, admit(situation.session(), asked))
+
+
+def test_the_table_of_each_container_says_which_of_its_cpus_strayed() -> None:
+    asked = pod_of("p", a=limits(6, gpu=1), b=limits(0.5, gpu=1), c=limits(7))
+    found = explained(config("best-effort", **BY_SOCKET), asked, on=SOCKET)
+    assert [(table.container, table.strayed) for table in found.matrices] == [("a", 0b01), ("b", 0), ("c", 0)]
+
+
+def test_of_an_admitted_pod_it_is_told_how_it_lies_and_what_would_align_it() -> None:
+    one = explained(config("best-effort"), pod("p", 2, gpu=1), on=machine("figure-1"))
+    assert ([each.container for each in one.decisions], [each.container for each in one.matrices]) == (["app"],) * 2
+    assert (one.refusal, one.changes, len(one.placements), one.besides) == (None, (), 1, ())
+
+    crossed = (pod("left", 3), pod("right", 2, gpu=1))
+    apart = explained(config("best-effort"), pod("p", 2, gpu=1), *crossed, on=machine("figure-1"))
+    assert apart.refusal is None
+    assert apart.changes, "it lies apart"

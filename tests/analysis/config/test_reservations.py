@@ -169,6 +169,12 @@ def test_the_sizing_of_openshift_up_to_4_20(gibibytes: int, memory: int) -> None
     assert openshift(facts, {}, sizing=None).fields["systemReserved"]["memory"] == "1Gi"
 
 
+@pytest.mark.parametrize(("cpus", "share"), [(1, "0.06"), (3, "0.08"), (4, "0.1"), (64, "0.82")])
+def test_the_cpus_of_that_sizing_up_to_4_20(cpus: int, share: str) -> None:
+    """0.06 of the first CPU, 0.012 of each other one (docs/rules/clouds.md 61)."""
+    assert kept.openshift_cpu(cpus, newer=False) == share
+
+
 @pytest.mark.parametrize(("minor", "cpu"), [(30, "110m"), (31, "0.24"), (33, "0.24"), (34, "0.5")])
 def test_the_cpus_of_that_sizing_by_release(minor: int, cpu: str) -> None:
     assert openshift(Facts(16, 1 << 36, (1, minor)), {}, sizing=True).fields["systemReserved"]["cpu"] == cpu
