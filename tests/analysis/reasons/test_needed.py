@@ -7,7 +7,7 @@ import pytest
 from numalign.analysis.circumstances import Circumstances
 from numalign.analysis.matrix import Cell, Matrix, Row
 from numalign.analysis.memory_together import Joint
-from numalign.analysis.reasons.change_facts import Goes, ThenTogether
+from numalign.analysis.reasons.change_facts import AsWide, Goes, ThenTogether
 from numalign.analysis.reasons.facts import Fact
 from numalign.analysis.reasons.needed import needed
 from numalign.analysis.reasons.refusal import in_short
@@ -96,3 +96,16 @@ def test_what_the_refusal_says_with_the_very_amount_is_not_said_of_the_change(
     head: list[Fact] = in_short(refused)
     told = needed(part, refused, (ONE,), SETTINGS, whole=part.change._replace(parts=(part,)), head=head)
     assert (not told) is said
+
+
+@pytest.mark.parametrize(("cpus", "told"), [(4, False), (5, True), (6, False)])
+def test_more_cpus_are_asked_for_than_one_node_has_so_that_they_take_two_as_devices_do(cpus: int, told: bool) -> None:
+    """The pod is admitted, and not aligned; a node has four CPUs: five are the least that need two."""
+    rows = (
+        Row("cpu", 1, (Cell(4, 4, "enough"),) * 2, 8, 1, possible=True),
+        Row("v.com/gpu", 2, (Cell(1, 1, "together"),) * 2, 2, 2, possible=True),
+    )
+    change = WayOut(amounts={("app", "cpu"): cpus * NANO}, asked={("app", "cpu"): NANO})
+    part, tables = Part(change, None), [Matrix("app", (0, 1), rows, "best-effort")]
+    found = needed(part, None, (ONE,), SETTINGS, whole=change._replace(parts=(part,)), head=(), tables=tables)
+    assert [one.fact for one in found] == ([AsWide(("v.com/gpu",), 2, "cpu", 4)] if told else [])
