@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from numalign.analysis.reasons.asked import NOTHING, Names, own, what
@@ -65,7 +65,7 @@ def _others(row: Row, place: int, table: Matrix, found: Refusal) -> list[Reasona
         here = max((those & left for those in lacking.values()), key=len)
         if not here:
             return None
-        lacks = [_lack(one, sorted(here), table, found) for one in lacking if here <= lacking[one]]
+        lacks = [_lack(one, here, table, found) for one in lacking if here <= lacking[one]]
         lacks.sort(key=lambda one: one.some)  # none first
         told.append(EnoughBut(table.mask(here), tuple(lacks)))
         left -= here
@@ -77,7 +77,7 @@ def _lacks(row: Row, place: int) -> bool:
     return cell.verdict not in ("enough", "any") and _has(cell) < row.requested
 
 
-def _lack(row: Row, places: Sequence[int], table: Matrix, found: Refusal) -> Lack:
+def _lack(row: Row, places: Collection[int], table: Matrix, found: Refusal) -> Lack:
     """Tell of one resource that nodes have none of it, or too little; and whether the pod's own containers hold it."""
     mask, cells = table.mask(places), [row.cells[one] for one in places]
     around = found.around._replace(own=tuple([one for one in found.around.own if one.nodes & mask]))
