@@ -9,7 +9,7 @@ import pytest
 from numalign.analysis.circumstances import Circumstances
 from numalign.analysis.holding import Handed
 from numalign.analysis.matrix import Cell, Matrix, Row, Verdict
-from numalign.analysis.own_containers import Own
+from numalign.analysis.own_containers import Own, Sum
 from numalign.analysis.reasons.asked import NOTHING, Asked, Left, Place, Spread
 from numalign.analysis.reasons.change_facts import EnoughBut, Goes, HasThere, HasToStay, Lack, Reasonable
 from numalign.analysis.reasons.there import limit_there
@@ -72,7 +72,7 @@ OTHERS: list[tuple[str, Refusal, list[Reasonable]]] = [
     ("there never is any", refused(CPUS, GPUS._replace(cells=(Cell(1, 1, "enough"), *[Cell(0, 0, "no")] * 2))), [
         TWO, lacks(Lack(Asked(GPU, 1), NOTHING, some=False, ever=False, own=None)),
     ]),
-    ("the pod's own containers hold it there", refused(CPUS, GPUS, own=(SIDE, SIDE._replace(nodes=0b1))), [
+    ("the pod's own containers hold it there", refused(CPUS, GPUS, own=(SIDE, SIDE._replace(nodes=0b1, amount=7))), [
         TWO, lacks(Lack(
             Asked(GPU, 1), Spread(1, 12, (Place(0, 1, 4), Place(1, 0, 4), Place(3, 0, 4))),
             some=False, ever=True, own=Left(("side",), 1),
@@ -82,6 +82,21 @@ OTHERS: list[tuple[str, Refusal, list[Reasonable]]] = [
         TWO, lacks(Lack(Asked(GPU, 2), NOTHING, some=True, ever=True, own=None)),
     ]),
     ("two nodes lack the same", refused(row("cpu", 4, 2, 4, 4), GPUS), [TWO, NO_GPU._replace(nodes=0b1010)]),
+    ("of which one has some", refused(row("cpu", 4, 2, 4, 4), row(GPU, 2, 2, 1, 0)), [
+        TWO, lacks(Lack(Asked(GPU, 2), NOTHING, some=True, ever=True, own=None), 0b1010),
+    ]),
+    ("of which one could have some", refused(
+        row("cpu", 4, 2, 4, 4), GPUS._replace(cells=(Cell(1, 4, "enough"), Cell(0, 4, "no"), Cell(0, 0, "no")))
+    ), [TWO, NO_GPU._replace(nodes=0b1010)]),
+    ("who asks for it is told with what there is", refused(CPUS, GPUS, together=(Sum(GPU, 1, 8, (("app", 1),)),)), [
+        TWO, NO_GPU,
+    ]),
+    ("what is left has to be used where no other node has it", refused(
+        row("cpu", 4, 2, 4, 4), row(GPU, 2, 1, 0, 2, handed=1), handed=(INIT._replace(resource=GPU),)
+    ), []),
+    ("who leaves another resource is not named", refused(
+        LEFT, GPUS, handed=(INIT, INIT._replace(resource=NIC, containers=("b",)))
+    ), [HasThere(Asked("cpu", 6), 0, 5, ("init",)), NO_GPU]),
     ("each lacks something else", refused(row("cpu", 4, 2, 4, 4), row(GPU, 1, 1, 0, 1), row(NIC, 1, 1, 1, 0)), [
         TWO, NO_GPU, lacks(Lack(Asked(NIC, 1), NOTHING, some=False, ever=True, own=None), 0b1000),
     ]),
