@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.memory_together import Joint
 from numalign.analysis.reasons.needed import effects
 from numalign.analysis.refusal import refusal
 from numalign.analysis.settings import GATES, MEMORY_POLICY, POLICY, TOPOLOGY_POLICY_OPTIONS
@@ -126,6 +127,7 @@ def test_memory_that_one_node_would_have_is_refused_for_what_else_is_asked_of_it
     asked = pod_of("p", app={**limits(1, "4Gi", pages="512Mi"), "hugepages-1Gi": "1Gi"})
     found = refusal(outcome(config("single-numa-node", **STATIC), asked, on=on, fit_check=False))
     assert [row.resource for row in found.culprits] == ["memory", "hugepages-1Gi", PAGES]
+    assert found.around.joint == Joint(("memory", PAGES), 2), "two of them are enough to need both nodes"
 
 
 def test_a_device_that_is_called_as_cpus_are_is_in_the_way_alone() -> None:
