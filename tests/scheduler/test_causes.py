@@ -9,6 +9,7 @@ import pytest
 
 from numalign.kubelet import admission
 from numalign.kubelet.admission import Session
+from numalign.kubelet.setup import Setup
 from numalign.model.machine import Device, Machine, Taint
 from numalign.model.pod import Pod
 from numalign.scheduler import filter_kep, filter_nrt
@@ -295,6 +296,17 @@ def test_a_kubelet_asked_again_keeps_its_memory_unless_its_manager_is_taken_back
     case = Case(there, session, asked, read_request(asked), None, None, passes=True, admits=False)
     assert not admits_with(case, cpu_manager_policy_options={"full-pcpus-only": "false"})
     assert admits_with(case, memory_manager_policy="None", reserved_memory=())
+
+
+def test_a_critical_pod_takes_the_place_of_one_whose_memory_the_manager_would_have_kept() -> None:
+    of = node().node
+    empty = admission.open_session(Setup(of.machine, of.config, "ideal", of.kubelet))
+    session = admission.admit(empty, guaranteed("a", {"cpu": "6", "memory": "20Gi"})).then
+    asked = pod({"containers": [limits("12", "1Gi")]}, "asked")
+    asked = asked._replace(spec={**asked.spec, "priorityClassName": "system-node-critical"})
+    there = ClusterNode("n", NodeTotals(TOTAL, {}, 0), session)
+    case = Case(there, session, asked, read_request(asked), None, None, passes=True, admits=False)
+    assert admits_with(case, memory_manager_policy="None", reserved_memory=(), cpu_manager_policy="none")
 
 
 @pytest.mark.parametrize("admits", [True, False])

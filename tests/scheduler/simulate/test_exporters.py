@@ -134,3 +134,4 @@ def test_what_is_on_its_way_last_is_not_sent_again() -> None:
     """A pod comes at 0.41 s and goes 1 s later; the period samples at 3 s what was sampled at 1.41 s."""
     exporter = ExporterConfig(mode="both", period_s=100, phase_s=3, event_delay_s=0, publish_delay_s=10)
     assert sampled(exporter, Workload(0, "one", pod("1"), duration=SECOND)) == [0, 0.41, 1.41]
+    assert sampled(exporter, Workload(0, "one", pod("1"), delete_at=SECOND)) == [0, 0.41, 1]

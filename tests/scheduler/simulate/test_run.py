@@ -279,8 +279,12 @@ def test_the_plugin_takes_part_in_preemption_as_it_is_set_up(
     )
     there = [ranked("low", "5", 1), ranked("mid", "5", 2)]
 
-    report = simulate(settings, [*there, ranked("high", "5", 3, at=30)])
+    run = Run(settings, [*there, ranked("high", "5", 3, at=30)])
+    while run.step():
+        pass
+    report = run.report()
 
+    assert {run.pods[number].state for number in run.machines[0].listed} == {"running"}
     outcomes = {row.name: row.outcome for row in report.pods}
     assert outcomes["high"] == outcome
     assert (outcomes["low"] == "deleted") == (outcome == "running")
