@@ -177,7 +177,7 @@ def _not_handed_out(outcome: Outcome, table: Matrix) -> tuple[Row, ...]:
     if own:
         return own
     short = [row for row in rows if not _enough(row)]
-    if provider == "memory" and not short:
+    if not short:
         short = [row for row in rows if not _had_everywhere(row, table, outcome)]
     return tuple(short or rows)
 

@@ -69,7 +69,7 @@ def read_demand(pod: Pod) -> PodDemand:
         uid=pod.uid,
         guaranteed=guaranteed,
         containers=containers,
-        cpus=_pod_cpus(pod, containers),
+        cpus=_pod_cpus(containers),
         memory=_pod_memory(containers),
         devices=_pod_devices(pod),
     )
@@ -113,13 +113,11 @@ def exclusive_cpus(nano: int) -> int:
     return milli // 1000 if milli % 1000 == 0 else 0
 
 
-def _pod_cpus(pod: Pod, containers: tuple[ContainerDemand, ...]) -> int:
+def _pod_cpus(containers: tuple[ContainerDemand, ...]) -> int:
     peak = sidecars = apps = 0
-    for container, demand in zip(pod.containers, containers, strict=True):
+    for demand in containers:
         if demand.kind == "app":
             apps += demand.cpus
-        elif "cpu" not in container.requests:
-            continue
         elif demand.kind == "sidecar":
             sidecars += demand.cpus
         else:
