@@ -142,10 +142,11 @@ def between(machine: Machine, one: Holding, other: Holding) -> tuple[Neighbours,
     Where the bus is not known the NUMA nodes of the devices are.
     """
     known = {
-        device.id: PCIFunction(device.id, numa_node=device.numa_nodes[0])
+        device.id: PCIFunction(device.id, numa_node=node)
         for listed in machine.devices.values()
         for device in listed
-        if device.numa_nodes and len(device.numa_nodes) == 1
+        for node in device.numa_nodes or ()
+        if device.numa_nodes == (node,)
     } | _placed(machine)
     for mine, theirs in zip(ends(one, known), ends(other, known), strict=True):
         both = product(_by_resource(mine), _by_resource(theirs))
@@ -207,7 +208,8 @@ def _placed(machine: Machine) -> dict[str, PCIFunction]:
     found = machine.functions()
     if len(machine.numa_nodes) != 1:
         return found
-    return {name: function._replace(numa_node=machine.numa_nodes[0].id) for name, function in found.items()}
+    [only] = machine.numa_nodes
+    return {name: function._replace(numa_node=only.id) for name, function in found.items()}
 
 
 class Bus(NamedTuple):

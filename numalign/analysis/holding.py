@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from numalign.kubelet import device
+from numalign.kubelet.topology.hints import fewest
 from numalign.model.cpuset import CPUSet, NUMAMask, from_ids, node_mask
 from numalign.model.resources import CPU
 from numalign.values import NamedTuple
@@ -77,8 +78,7 @@ def cpus_of_nodes(node: Node, nodes: NUMAMask) -> CPUSet:
 
 def memory_width(node: Node, resource: str, size: int) -> int:
     """How few nodes could hold so much of a memory resource on an empty machine."""
-    widest = node.memory.widest[node.memory.places[resource]]
-    return next((count for count, most in enumerate(widest, start=1) if most >= size), len(widest))
+    return fewest(node.memory.widest[node.memory.places[resource]], size)
 
 
 class Handed(NamedTuple):

@@ -43,7 +43,8 @@ class Loose(NamedTuple):
     def all_free(self) -> Loose:
         """Tell where they lie as if all were free."""
         places = tuple([(mask, total, total) for mask, _, total in self.places])
-        return self._replace(nowhere=(self.nowhere[1],) * 2, places=places, placed=sum(one[1] for one in places))
+        placed = sum(total for *_, total in places)
+        return self._replace(nowhere=(self.nowhere[1],) * 2, places=places, placed=placed)
 
     @property
     def several(self) -> bool:

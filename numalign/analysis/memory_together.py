@@ -76,14 +76,10 @@ def held_groups(outcome: Outcome) -> Iterator[Group]:
 def joint_memory(node: Node, rows: Sequence[Row]) -> Joint | None:
     """Find the fewest memory resources in the way that need as many nodes together as all of them."""
     memory = [row for row in rows if row.resource in node.memory.places]
-    if len(memory) < 2:
-        return None
     width = together_width(node, memory)
-    if width <= max(row.width for row in memory):
-        return None
-    sets = (some for size in range(2, len(memory) + 1) for some in combinations(memory, size))
-    fewest = next(some for some in sets if together_width(node, some) == width)
-    return Joint(tuple(row.resource for row in fewest), width)
+    sets = (some for size in range(1, len(memory) + 1) for some in combinations(memory, size))
+    fewest = next((some for some in sets if together_width(node, some) == width), ())
+    return Joint(tuple(row.resource for row in fewest), width) if len(fewest) > 1 else None
 
 
 def together_width(node: Node, rows: Sequence[Row]) -> int:

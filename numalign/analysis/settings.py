@@ -49,9 +49,13 @@ def switched(flag: str, text: str, config: KubeletConfig) -> list[tuple[str, str
     """List what a flag changes: itself, or the options that it turns on or off; it has those that stay, too."""
     if flag not in (CPU_POLICY_OPTIONS, TOPOLOGY_POLICY_OPTIONS):
         return [(flag, text)]
-    topology = flag == TOPOLOGY_POLICY_OPTIONS
-    old = (config.topology_manager_policy_options if topology else config.cpu_manager_policy_options) or {}
+    old = _options(config, topology=flag == TOPOLOGY_POLICY_OPTIONS)
     return [(name, value) for name, value in _pairs(text).items() if old.get(name) != value]
+
+
+def _options(config: KubeletConfig, *, topology: bool) -> Mapping[str, str]:
+    """Give the options that are set of the Topology Manager, or of the CPU Manager."""
+    return (config.topology_manager_policy_options if topology else config.cpu_manager_policy_options) or {}
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -68,7 +72,7 @@ def with_option(setup: Setup, name: str, on: bool) -> Flags:
     config, kubelet = setup.config, setup.kubelet
     level, topology = kubelet.options[name], POLICY_OPTIONS[name].manager == "topology"
     flag = TOPOLOGY_POLICY_OPTIONS if topology else CPU_POLICY_OPTIONS
-    old = (config.topology_manager_policy_options if topology else config.cpu_manager_policy_options) or {}
+    old = _options(config, topology=topology)
     options = {other: text for other, text in old.items() if other != name or not on}
     options[name] = "true" if on else "false"
     flags = {flag: ",".join(f"{key}={text}" for key, text in options.items())}
@@ -81,7 +85,7 @@ def with_option(setup: Setup, name: str, on: bool) -> Flags:
 
 def options_on(config: KubeletConfig) -> tuple[str, ...]:
     """Name the options that are on."""
-    given = {**(config.topology_manager_policy_options or {}), **(config.cpu_manager_policy_options or {})}
+    given = {**_options(config, topology=True), **_options(config, topology=False)}
     return tuple(name for name in OPTIONS if given.get(name, "").lower() in ("1", "t", "true"))
 
 
@@ -100,8 +104,7 @@ def other_settings(setup: Setup, pod: Pod, *, aligning: bool) -> Iterator[Flags]
     yield from (with_option(setup, name, True) for name in options_of(kubelet) if name not in on)
     if config.memory_manager_policy != "None":
         yield {MEMORY_POLICY: "None"}
-    old = config.topology_manager_policy
-    now = place_of(old)
+    now = place_of(config.topology_manager_policy)
     stricter, laxer = STRICTEST_FIRST[: max(now, 0)], STRICTEST_FIRST[now + 1 :]
     yield from ({POLICY: policy} for policy in ((*stricter, *laxer) if aligning else (*laxer, *stricter)))
 

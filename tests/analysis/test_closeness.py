@@ -132,6 +132,8 @@ def a_machine(resource: str, links: tuple[tuple[str, str, int], ...] | None, **h
         ("amd.com/gpu", ("gpu0", "gpu1"), None, {"nv_switch": True}, {"gpu0 gpu1": ("same switch", None)}),
         ("nvidia.com/mig-1g.5gb", ("MIG-a", "MIG-b"), None, {"nv_switch": True}, {}),
         ("nvidia.com/gpu", ("MIG-a", "MIG-b"), None, {"nv_switch": True}, {}),
+        ("nvidia.com/gpu", ("gpu0", "MIG-a"), None, {"nv_switch": True}, {}),
+        ("nvidia.com/gpu", ("MIG-a", "gpu0"), None, {"nv_switch": True}, {}),
         ("nvidia.com/gpu", ("gpu0", "gpu2"), None, {}, {}),
         ("nvidia.com/gpu", ("gpu0", "gpu2"), (), {}, {"gpu0 gpu2": ("unknown", False)}),
         ("v.com/disk", ("gpu0", "gpu1"), None, {}, {}),

@@ -42,6 +42,10 @@ def test_devices_on_no_node_count_apart() -> None:
     assert of(A0, NOWHERE, FAR) == Loose((2, 2), ((1, 1, 1),), 1, 3, (7,))
 
 
+def test_nodes_that_are_missing_are_told_in_ascending_order_once() -> None:
+    assert of(FAR, Device("farther", (9, 2)), Device("beside", (7,))).told == (2, 7, 9)
+
+
 def test_devices_on_several_nodes_count_apart() -> None:
     assert of(A0, BOTH) == Loose((0, 0), ((1, 1, 1), (3, 1, 1)), 2, 2)
 
