@@ -44,11 +44,13 @@ def crash(outcome: Outcome) -> Crash | None:
     stage = outcome.result.stage
     if stage not in ("panic", "hang"):
         return None
-    node, missing = outcome.before.node, tuple(_missing(outcome)) if stage == "panic" else ()
-    kind: Kind = "endless" if stage == "hang" else "pages" if missing else "no-nodes"
-    if kind == "no-nodes" and node.numa.distances is not None and "index out of range" in outcome.message:
-        kind = "distances"
-    return Crash(kind, missing, node.numa.full)
+    nodes = outcome.before.node.numa.full
+    if stage == "hang":
+        return Crash("endless", (), nodes)
+    missing = tuple(_missing(outcome))
+    # Only distances are looked up in lists that may be too short.
+    beyond = "index out of range" in outcome.message
+    return Crash("pages" if missing else "distances" if beyond else "no-nodes", missing, nodes)
 
 
 def _missing(outcome: Outcome) -> Iterator[Missing]:

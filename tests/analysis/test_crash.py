@@ -30,6 +30,7 @@ PAGES = pod_of(
     one={"cpu": "1", "memory": "1Gi", "hugepages-1Gi": "1Gi"},
     two={"cpu": "1", "memory": "1Gi"},
     three={"cpu": "1", "memory": "1Gi", "hugepages-1Gi": "2Gi"},
+    parts_of_bytes={"cpu": "1", "memory": "1500m"},
 )
 
 

@@ -106,7 +106,7 @@ class Requests:
         self.pod = pod
         containers = pod.containers[:MAX_CONTAINERS]
         self.asked = {
-            (one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano > 0
+            (one.name, name): each.nano for one in containers for name, each in one.requests.items() if each.nano
         }
         """What the manifest asks for."""
         self.steps = steps(session, self.asked)

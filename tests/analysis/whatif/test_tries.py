@@ -13,7 +13,7 @@ from numalign.kubelet.admission import admit
 from numalign.kubelet.setup import Setup
 from numalign.model.pod import Pod
 from numalign.model.quantity import MEBI, NANO
-from tests.analysis.support import GPU, PAGES, config, machine, pod
+from tests.analysis.support import GPU, PAGES, config, machine, pod, pod_of
 
 CPUS = ("app", "cpu")
 CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
@@ -60,6 +60,12 @@ def test_all_is_given_back_where_that_is_admitted() -> None:
 def test_whole_cores_are_wanted_where_only_they_are_given_out() -> None:
     session = situation("single-numa-node", on="hgx-h100", **CORES).session()
     assert Requests(session, pod("p", 3)).wanted[CPUS] == 4 * NANO
+
+
+def test_nothing_is_cut_of_which_nothing_is_asked_nor_of_the_containers_beyond_twelve() -> None:
+    asked = pod_of("p", **{f"c{place:02}": {"cpu": "1", "memory": "1n", GPU: "0"} for place in range(14)})
+    requests = Requests(situation("none").session(), asked)
+    assert list(requests.asked) == [(f"c{place:02}", name) for place in range(12) for name in ("cpu", "memory")]
 
 
 def test_settings_with_which_the_kubelet_does_not_start_cannot_be_tried() -> None:
