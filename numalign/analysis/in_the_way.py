@@ -63,10 +63,12 @@ def of_shortage(short: Shortage) -> Amount:
 
 
 def _asked(outcome: Outcome) -> Iterator[tuple[str, int]]:
-    """List what the container that failed asks, or the whole pod."""
-    demand = outcome.demand
+    """List what the container that failed asks of managers that give it out, or the whole pod."""
+    demand, node = outcome.demand, outcome.before.node
     whose = next((one for one in demand.containers if one.name == outcome.result.container), None) or demand
-    if whose.cpus:
+    if whose.cpus and node.cpu.static:
         yield "cpu", whose.cpus
-    yield from whose.memory or ()
+    for name, amount in whose.memory or ():
+        if name in node.memory.places:
+            yield name, amount
     yield from whose.devices

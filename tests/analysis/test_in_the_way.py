@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from numalign.analysis.circumstances import Circumstances
@@ -47,6 +49,13 @@ def test_what_is_asked_and_what_there_is(
     assert amounts(found, Circumstances(), {}) == tuple(
         Amount(name, *(number * NANO for number in numbers)) for name, *numbers in expected
     )
+
+
+@pytest.mark.parametrize(("kept", "settings"), [("memory", {**STATIC, "cpu_manager_policy": "none"}), ("cpu", {})])
+def test_what_no_manager_gives_out_is_not_asked_for(kept: str, settings: dict[str, Any]) -> None:
+    """Its capacity would be told as 0."""
+    found = outcome(config("single-numa-node", **settings), pod("p", 5, "2Gi", gpu=2), pod("there", 2, "1Gi", gpu=1))
+    assert [one.resource for one in amounts(found, Circumstances(), {})] == [kept, GPU]
 
 
 def test_nothing_is_asked_again_where_a_decision_tells_it() -> None:
