@@ -131,6 +131,7 @@ def test_what_decides_takes_no_text() -> None:
 NAMES = {
     "amounts",
     "at",
+    "before",
     "flag",
     "flags",
     "keys",
