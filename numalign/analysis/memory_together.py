@@ -119,10 +119,10 @@ class _Failed(NamedTuple):
 
 def _failed_at(outcome: Outcome, *errors: str) -> _Failed | None:
     """Find the container at which the Memory Manager failed with one of some errors; None: it did not."""
-    if not any(error in outcome.message for error in errors):
+    container = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
+    # Of a pod as a whole no container is named.
+    if container is None or not container.memory or not any(error in outcome.message for error in errors):
         return None
-    container = next(one for one in outcome.demand.containers if one.name == outcome.result.container)
-    assert container.memory  # noqa: S101 (what was to be handed out)
     hint = outcome.result.hints.get(container.name)
     return _Failed(container.name, container.memory, (hint.numa_affinity or 0) if hint else 0)
 

@@ -51,9 +51,9 @@ class Rest(NamedTuple):
 def rest(outcome: Outcome) -> Rest | None:
     """Read the kubelet's message; None: it has no such numbers, or they are those of the request."""
     found = re.search(_NUMBERS, outcome.message) if outcome.result.stage == "allocate" else None
-    if found is None:
+    asked = next((one for one in outcome.demand.containers if one.name == outcome.result.container), None)
+    if found is None or asked is None:  # of a pod as a whole no container is named
         return None
-    asked = next(one for one in outcome.demand.containers if one.name == outcome.result.container)
     name = found[2] or CPU
     requested, left = asked.amount_of(name), int(found[1] or found[3])
     hint = outcome.result.hints.get(asked.name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from numalign.analysis.memory_together import short_where_chosen, wider_nodes
 from numalign.analysis.refusal import Rest, rest
+from numalign.model.apiserver.defaulting import read_pod
 from numalign.model.cpuset import parse
 from numalign.model.machine import Machine, NUMANode, Unit
-from tests.analysis.support import GPU, config, limits, outcome, pod, pod_of
+from tests.analysis.support import GPU, STATIC, config, limits, outcome, pod, pod_of
 
 GI = 1 << 30
 ONE_SOCKET = Machine(
@@ -70,3 +72,24 @@ def test_sockets_count_where_they_are_more_than_the_nodes(nodes: int, sockets: i
     told = rest(refused._replace(result=refused.result._replace(hints={"app": hint})))
 
     assert told == Rest("app", "cpu", requested=10, left=9 - 8, nodes=nodes, sockets=sockets)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "text"),
+    [("9", "1Gi", "not enough cpus available to satisfy request: "), ("1500m", "99Gi", "failed to find NUMA nodes")],
+    ids=["too many CPUs", "too much memory"],
+)
+def test_of_a_pod_as_a_whole_no_container_is_named_and_nothing_is_told(cpu: str, memory: str, text: str) -> None:
+    """docs/rules/kubelet-versions.md 6.6."""
+    whole = {"cpu": cpu, "memory": memory}
+    spec = {"resources": {"limits": whole}, "containers": [{"name": "c", "resources": {"limits": {"memory": memory}}}]}
+    settings = config(
+        "best-effort", **STATIC, topology_manager_scope="pod", feature_gates={"PodLevelResourceManagers": True}
+    )
+    refused = outcome(settings, read_pod({"metadata": {"name": "p"}, "spec": spec}), fit_check=False)
+
+    assert text in refused.message
+    assert refused.result.container is None
+    assert rest(refused) is None
+    assert wider_nodes(refused) is None
+    assert short_where_chosen(refused) == ()
