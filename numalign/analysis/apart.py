@@ -92,9 +92,8 @@ def apart(outcome: Outcome, container: str, judged: Alignment) -> Apart:
     decision = next(one for one in outcome.result.decisions if one.container in (None, container))
     short = tuple(name for name in elsewhere if not _left(outcome, container, name, nodes, decision.state))
     along = tuple(name for name in elsewhere if is_memory(name) and name not in short) * any(map(is_memory, short))
-    by_socket = (
-        CPU in elsewhere and CPU not in short
-    )  # without the option CPUs come from elsewhere where there are too few
+    # Without align-by-socket CPUs come from elsewhere only where there are too few.
+    by_socket = CPU in elsewhere and CPU not in short
     first = tuple(one for one in _first(outcome, container, judged, nodes) if one.resource not in short)
     why = _why(outcome, decision, judged.least, nodes) if nodes.bit_count() > judged.least else Chosen()
     never = tuple(name for name in short if not _ever(outcome, container, name, nodes))

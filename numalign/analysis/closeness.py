@@ -142,11 +142,10 @@ def between(machine: Machine, one: Holding, other: Holding) -> tuple[Neighbours,
     Where the bus is not known the NUMA nodes of the devices are.
     """
     known = {
-        device.id: PCIFunction(device.id, numa_node=node)
+        device.id: PCIFunction(device.id, numa_node=device.numa_nodes[0])
         for listed in machine.devices.values()
         for device in listed
-        for node in device.numa_nodes or ()
-        if device.numa_nodes == (node,)
+        if device.numa_nodes and len(device.numa_nodes) == 1
     } | _placed(machine)
     for mine, theirs in zip(ends(one, known), ends(other, known), strict=True):
         both = product(_by_resource(mine), _by_resource(theirs))

@@ -188,4 +188,5 @@ def _near(machine: Machine, numa: NUMANode) -> int:
     if row is None or len(row) < len(ids):
         return sum(1 << other for other in others)
     far = {other: row[ids.index(other)] for other in others}
-    return sum(1 << other for other in others if far[other] == min(far.values()))
+    nearest = min(far.values(), default=0)
+    return sum(1 << other for other in others if far[other] == nearest)

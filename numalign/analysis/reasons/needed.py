@@ -95,9 +95,9 @@ def needed(
     if not part.larger or not all(change.amounts.values()):
         facts = [_still_together(one, whole) for one in facts]
     reasons = _reasons(_without_what_is_told(one, head) for one in facts)
-    if len(after) > 1 and not found.around.sums:
+    if reasons and len(after) > 1 and not found.around.sums:
         before = refusal.at if refusal is not None else None
-        reasons[:1] = [_of_a_container(one, part, whole, found.at, before) for one in reasons[:1]]
+        reasons[0] = _of_a_container(reasons[0], part, whole, found.at, before)
     more = [*nothing_left(part, found), *([CountsAsWhole(part.whole)] if part.whole is not None else ())]
     return [*holding, *_reasons(_elsewhere(part, found, after)), *reasons, *_reasons(more)]
 
